@@ -1,0 +1,122 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// The configuration: flags over environment over file over defaults, value by value, and
+// for each value where it came from.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "keymill/keyspace.h"
+#include "keymill/status.h"
+
+namespace keymill::app {
+
+// What `keymill` runs with. The defaults stand here and nowhere else.
+struct Settings {
+  // Where HTTP is spoken: HOST:PORT; port 0 picks a free one; "" is off.
+  std::string listen_http = "127.0.0.1:8080";
+
+  // The directory of the database and the witness. Relative to the working directory.
+  std::string data_dir = "data";
+
+  // Which store is the authority: sqlite:PATH (relative to data_dir) or memory: (tests).
+  std::string store = "sqlite:keymill.db";
+
+  // auto: a missing database is created where no witness speaks of one. never: it is refused.
+  std::string store_create = "auto";
+
+  // Numbers in the first block that is reserved from the store. Range: [1, 2^24].
+  std::uint32_t block_size = 1000;
+
+  // auto: blocks grow and shrink with demand. off: every block has block_size numbers.
+  std::string block_growth = "auto";
+
+  // How long minting should go on at the present rate with the store gone. Range: [1s, 1h].
+  std::chrono::milliseconds runway_target{60'000};
+
+  // The longest wait for a block before a request is answered 503. Range: [10ms, 60s].
+  std::chrono::milliseconds request_timeout{2'000};
+
+  // Event loops. 0: one per core. Range: [0, 256].
+  std::uint32_t threads = 0;
+
+  // Connections open at once; one more is answered 503 and closed. Range: [1, 1000000].
+  std::uint32_t connections_max = 20'000;
+
+  // How long /readyz says 503 before the listener closes on SIGTERM, so that a load
+  // balancer can notice. Range: [0s, 10m].
+  std::chrono::milliseconds drain_delay{0};
+
+  // The longest that a clean stop may take, drain_delay included. Range: [1s, 1h].
+  std::chrono::milliseconds shutdown_timeout{30'000};
+
+  std::string log_level = "info";   // trace | debug | info | warn | error
+  std::string log_format = "auto";  // auto (text on a terminal, JSON otherwise) | text | json
+
+  // Allows a listener on other than loopback although nobody has to show a token.
+  bool insecure = false;
+
+  // Which peers' endpoints are served beside our own. Known: forge (GET /get-key).
+  std::vector<std::string> compat = {"forge"};
+
+  // Created when absent, and must match when present.
+  std::map<std::string, Recipe> keyspaces = {{"default", DefaultRecipe(Kind::kShuffled)}};
+};
+
+// Where a value came from.
+struct Origin {
+  enum class Layer : std::uint8_t { kDefault, kFile, kEnvironment, kFlag };
+  Layer layer = Layer::kDefault;
+  std::string detail;  // "keymill.yml:3", "KEYMILL_BLOCK_SIZE", "PORT (.env)", "--block-size"
+};
+
+struct Config {
+  Settings settings;
+  // Keyed by setting path ("listen.http", "block_size", "keyspaces"); every setting is here.
+  std::map<std::string, Origin> origins;
+  std::string file;  // The file that was read, or "".
+};
+
+// The outside world, handed in so that tests need none.
+struct ConfigInputs {
+  // --flag values by setting path, e.g. {"listen.http", "127.0.0.1:0"}. Already split from
+  // the command line; checked here.
+  std::vector<std::pair<std::string, std::string>> flags;
+  // --config FILE. Without it: KEYMILL_CONFIG, CONFIG_PATH, then ./keymill.yml if present.
+  std::optional<std::string> config_file;
+  std::function<std::optional<std::string>(std::string_view)> getenv;
+  // All names in the environment, so that a misspelt KEYMILL_… is noticed.
+  std::vector<std::string> environment_names;
+  std::string working_directory = ".";
+  bool read_dot_env = false;  // `serve` reads .env from the working directory.
+};
+
+// Errors:
+//   kInvalidArgument     a flag's value is wrong (usage, exit 2).
+//   kFailedPrecondition  the environment or a file is (refused, exit 78). The message has
+//                        file, line and column, what was expected, and a suggestion.
+Result<Config> LoadConfig(const ConfigInputs& inputs);
+
+// One row of the table that drives parsing, flags, environment names and documentation.
+struct SettingInfo {
+  std::string_view path;     // "listen.http"
+  std::string_view flag;     // "--listen"; "" when there is none (keyspaces)
+  std::string_view env;      // "KEYMILL_LISTEN_HTTP"
+  std::string_view legacy;   // "PORT", or ""
+  std::string_view summary;  // One line, for --help.
+};
+const std::vector<SettingInfo>& SettingTable();
+
+// The value of a setting as text, in the form that parsing accepts.
+std::string SettingValue(const Settings& settings, std::string_view path);
+
+}  // namespace keymill::app

@@ -1,0 +1,82 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// number → key and back, for one recipe. Exactly one text belongs to a number: Decode is
+// the inverse of Encode on what Encode can give, and an error everywhere else.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "keymill/keyspace.h"
+#include "keymill/status.h"
+#include "keys/alphabet.h"
+#include "keys/blocklist.h"
+#include "keys/ff1.h"
+
+namespace keymill::keys {
+
+inline constexpr std::size_t kSecretSize = 16;    // Bytes of a shuffled keyspace's secret.
+inline constexpr std::size_t kKeySizeMax = 96;    // No recipe gives a longer key.
+inline constexpr double kShuffledDomainMin = 1e6; // NIST SP 800-38G rev. 1.
+
+// Immutable, and so safe for concurrent use by multiple threads.
+class Codec {
+ public:
+  // Errors:
+  //   kInvalidArgument  the recipe cannot be: the message names the field and its range.
+  //                     (length 0 with kShuffled, a domain under 10^6 with kShuffled, a
+  //                     start beyond the last number, a check symbol on an odd alphabet, …)
+  // REQUIRES: secret has kSecretSize bytes for kShuffled, and none for kSequence.
+  static Result<Codec> Make(const Recipe& recipe, std::span<const std::uint8_t> secret,
+                            AesPath path = AesPath::kAuto);
+
+  // Checks a recipe without a secret. The same errors.
+  static Status Validate(const Recipe& recipe);
+
+  // Numbers of this recipe lie in [begin(), end()). end() is alphabet^length, or
+  // kNumberEnd where that is smaller or the length grows.
+  [[nodiscard]] std::uint64_t begin() const { return begin_; }
+  [[nodiscard]] std::uint64_t end() const { return end_; }
+
+  // The longest key, in bytes: prefix, body and check symbol.
+  [[nodiscard]] std::size_t size_max() const { return size_max_; }
+
+  struct Written {
+    std::size_t bytes = 0;
+    std::uint32_t keys = 0;  // Fewer than asked for when the blocklist skipped some.
+  };
+
+  // Writes the keys of [first, first + count) to `out`, each followed by `after`.
+  // REQUIRES: the range lies in [begin(), end()); `out` has room for
+  //           count * (size_max() + after.size()) bytes.
+  Written Encode(std::uint64_t first, std::uint32_t count, std::string_view after,
+                 char* out) const;
+
+  // The number whose key is `key`.
+  // Errors:
+  //   kInvalidArgument  no number of this recipe has this text. The message says where it
+  //                     departs (wrong prefix, wrong length, symbol not in the alphabet,
+  //                     check symbol does not match, leading zero, out of range, blocked).
+  [[nodiscard]] Result<std::uint64_t> Decode(std::string_view key) const;
+
+ private:
+  struct Parts;
+  explicit Codec(Parts parts);
+
+  std::string prefix_;
+  Alphabet alphabet_;
+  Blocklist blocklist_;
+  std::optional<Ff1> ff1_;  // kShuffled only.
+  std::uint32_t length_ = 0;
+  bool check_ = false;
+  std::uint64_t begin_ = 0;
+  std::uint64_t end_ = 0;
+  std::size_t size_max_ = 0;
+};
+
+}  // namespace keymill::keys
