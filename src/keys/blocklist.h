@@ -25,7 +25,7 @@ class Blocklist {
   [[nodiscard]] bool Matches(std::string_view text) const;
 
  private:
-  std::vector<std::string> words_;  // Lower case, sorted, each once.
+  std::vector<std::string> words_;  // Lower case, sorted, none the beginning of another.
 };
 
 }  // namespace keymill::keys

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "keymill/status.h"
+
 #include "keys/alphabet.h"
 
 namespace keymill::keys {

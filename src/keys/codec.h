@@ -14,15 +14,16 @@
 
 #include "keymill/keyspace.h"
 #include "keymill/status.h"
+
 #include "keys/alphabet.h"
 #include "keys/blocklist.h"
 #include "keys/ff1.h"
 
 namespace keymill::keys {
 
-inline constexpr std::size_t kSecretSize = 16;    // Bytes of a shuffled keyspace's secret.
-inline constexpr std::size_t kKeySizeMax = 96;    // No recipe gives a longer key.
-inline constexpr double kShuffledDomainMin = 1e6; // NIST SP 800-38G rev. 1.
+inline constexpr std::size_t kSecretSize = 16;     // Bytes of a shuffled keyspace's secret.
+inline constexpr std::size_t kKeySizeMax = 96;     // No recipe gives a longer key.
+inline constexpr double kShuffledDomainMin = 1e6;  // NIST SP 800-38G rev. 1.
 
 // Immutable, and so safe for concurrent use by multiple threads.
 class Codec {
@@ -54,8 +55,7 @@ class Codec {
   // Writes the keys of [first, first + count) to `out`, each followed by `after`.
   // REQUIRES: the range lies in [begin(), end()); `out` has room for
   //           count * (size_max() + after.size()) bytes.
-  Written Encode(std::uint64_t first, std::uint32_t count, std::string_view after,
-                 char* out) const;
+  Written Encode(std::uint64_t first, std::uint32_t count, std::string_view after, char* out) const;
 
   // The number whose key is `key`.
   // Errors:
@@ -65,8 +65,23 @@ class Codec {
   [[nodiscard]] Result<std::uint64_t> Decode(std::string_view key) const;
 
  private:
+  // What a recipe comes to once it is found to be possible.
   struct Parts;
-  explicit Codec(Parts parts);
+  static Result<Parts> Examine(const Recipe& recipe);
+
+  Codec(const Recipe& recipe, Parts parts, std::optional<Ff1> ff1);
+
+  Written EncodeSequence(std::uint64_t first, std::uint32_t count, std::string_view after,
+                         char* out) const;
+  Written EncodeShuffled(std::uint64_t first, std::uint32_t count, std::string_view after,
+                         char* out) const;
+  void Append(char* key, std::size_t size, std::string_view after, Written& written) const;
+  void WriteDigits(std::uint64_t value, std::uint32_t count, char* out) const;
+
+  [[nodiscard]] Status CheckText(std::string_view body) const;
+  // The value of `digits`, or kNumberEnd when it is not below that.
+  [[nodiscard]] std::uint64_t Value(std::string_view digits) const;
+  [[nodiscard]] std::uint64_t Unshuffle(std::string_view body) const;
 
   std::string prefix_;
   Alphabet alphabet_;

@@ -9,26 +9,15 @@
 
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include "keymill/status.h"
 
+#include "keys/aes.h"
+
 namespace keymill::keys {
-
-// The AES that a cipher uses. Both give the same result; a test holds them to it.
-enum class AesPath : std::uint8_t {
-  kAuto,      // kHardware where the processor has it.
-  kPortable,  // OpenSSL's EVP interface.
-  kHardware,  // AES-NI instructions, 8 blocks at a time.
-};
-
-// Whether this processor can run kHardware.
-bool HaveHardwareAes();
 
 class Ff1 {
  public:
@@ -41,8 +30,8 @@ class Ff1 {
   };
 
   struct Options {
-    std::uint32_t radix = 62;   // Range: [2, 256].
-    std::uint32_t length = 7;   // Digits. At least 2, and radix^ceil(length/2) < 2^63.
+    std::uint32_t radix = 62;             // Range: [2, 256].
+    std::uint32_t length = 7;             // Digits. At least 2, and radix^ceil(length/2) < 2^63.
     std::span<const std::uint8_t> key;    // 16, 24 or 32 bytes.
     std::span<const std::uint8_t> tweak;  // At most 64 bytes. Keymill's own is empty.
     AesPath path = AesPath::kAuto;

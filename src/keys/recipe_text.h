@@ -16,9 +16,13 @@
 
 namespace keymill::keys {
 
-// One line of JSON with all fields, e.g.
-// {"kind":"shuffled","alphabet":"base62","length":7,"prefix":"","check":"none","start":0,"blocklist":[]}
-// The alphabet is given by name where it has one; blocklist words in lower case, sorted.
+// The same recipe in the spelling that its text has: the alphabet by name where it has one,
+// blocklist words in lower case, sorted, each once.
+Recipe CanonicalRecipe(const Recipe& recipe);
+
+// One line of JSON with all fields (broken here only), e.g.
+// {"kind":"shuffled","alphabet":"base62","length":7,"prefix":"","check":"none","start":0,
+//  "blocklist":[]}
 // REQUIRES: Codec::Validate(recipe).ok()
 std::string RecipeText(const Recipe& recipe);
 

@@ -83,7 +83,8 @@ struct Config {
   Settings settings;
   // Keyed by setting path ("listen.http", "block_size", "keyspaces"); every setting is here.
   std::map<std::string, Origin> origins;
-  std::string file;  // The file that was read, or "".
+  // The file that was read, as it was named, relative to the working directory; or "".
+  std::string file;
 };
 
 // The outside world, handed in so that tests need none.
@@ -91,32 +92,41 @@ struct ConfigInputs {
   // --flag values by setting path, e.g. {"listen.http", "127.0.0.1:0"}. Already split from
   // the command line; checked here.
   std::vector<std::pair<std::string, std::string>> flags;
-  // --config FILE. Without it: KEYMILL_CONFIG, CONFIG_PATH, then ./keymill.yml if present.
+  // --config FILE. Without it: KEYMILL_CONFIG, CONFIG_PATH (a file, or a directory with a
+  // config.yml), then ./keymill.yml if present.
   std::optional<std::string> config_file;
   std::function<std::optional<std::string>(std::string_view)> getenv;
   // All names in the environment, so that a misspelt KEYMILL_… is noticed.
   std::vector<std::string> environment_names;
   std::string working_directory = ".";
-  bool read_dot_env = false;  // `serve` reads .env from the working directory.
+  // `serve` reads .env from the working directory. Its names join the environment, in which
+  // they count only where the real one has no such name.
+  bool read_dot_env = false;
 };
 
+// All layers are checked, also those whose values another one replaces. Within a layer a
+// legacy name is not looked at when our own name for the setting is there.
 // Errors:
 //   kInvalidArgument     a flag's value is wrong (usage, exit 2).
-//   kFailedPrecondition  the environment or a file is (refused, exit 78). The message has
-//                        file, line and column, what was expected, and a suggestion.
+//   kFailedPrecondition  the environment or a file is, the file that --config names
+//                        included, or the whole is unsafe (refused, exit 78). The message
+//                        has file, line and column, what was expected, and a suggestion.
 Result<Config> LoadConfig(const ConfigInputs& inputs);
 
 // One row of the table that drives parsing, flags, environment names and documentation.
 struct SettingInfo {
-  std::string_view path;     // "listen.http"
-  std::string_view flag;     // "--listen"; "" when there is none (keyspaces)
-  std::string_view env;      // "KEYMILL_LISTEN_HTTP"
-  std::string_view legacy;   // "PORT", or ""
-  std::string_view summary;  // One line, for --help.
+  std::string_view path{};        // "listen.http"
+  std::string_view flag{};        // "--listen"; "" when there is none (keyspaces)
+  std::string_view flag_alias{};  // "--listen-http", or ""
+  std::string_view env{};         // "KEYMILL_LISTEN_HTTP"
+  std::string_view legacy{};      // "PORT", or ""
+  std::string_view summary{};     // One line, for --help.
 };
 const std::vector<SettingInfo>& SettingTable();
 
-// The value of a setting as text, in the form that parsing accepts.
+// The value of a setting as text, in the form that its flag and its environment variable
+// accept. In a file, a $ in it must be doubled.
+// REQUIRES: `path` is in SettingTable().
 std::string SettingValue(const Settings& settings, std::string_view path);
 
 }  // namespace keymill::app

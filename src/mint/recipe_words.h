@@ -14,9 +14,10 @@
 #include "keymill/keyspace.h"
 #include "keymill/status.h"
 
-namespace keymill::keys {
+namespace keymill::mint {
 
-// One word with its value as text. `blocklist` is the only word with several values;
+// One word with its value as text. `check` is true or false (or as a recipe's text has it,
+// appended or none). `blocklist` is the only word with several values;
 // all others must have exactly one.
 struct RecipeWord {
   std::string word;                 // kind, alphabet, length, prefix, check, start, blocklist
@@ -27,10 +28,10 @@ struct RecipeWord {
 std::span<const std::string_view> RecipeWordNames();
 
 // The recipe that `words` describe, on top of the defaults of its kind (shuffled when no
-// kind is given), validated by Codec::Validate.
+// kind is given), validated by Codec::Validate, in CanonicalRecipe's spelling.
 // Errors:
 //   kInvalidArgument  an unknown word (with a suggestion where one is near), a word given
 //                     twice, a value that does not parse, or a recipe that cannot be.
 Result<Recipe> RecipeFromWords(std::span<const RecipeWord> words);
 
-}  // namespace keymill::keys
+}  // namespace keymill::mint

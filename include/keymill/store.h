@@ -1,0 +1,202 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// The authority on what has been handed out, and the only part of Keymill that must
+// agree with other machines. Everything above works from the blocks that a store grants.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "keymill/clock.h"
+#include "keymill/keyspace.h"
+#include "keymill/status.h"
+
+namespace keymill {
+
+// How far a keyspace has come: the yardstick by which a store that went back in time is
+// noticed. `rev` grows with every change of the keyspace in the store, `next` never falls.
+struct Witness {
+  std::uint64_t rev = 0;
+  std::uint64_t next = 0;
+  friend bool operator==(const Witness&, const Witness&) = default;
+};
+
+// Do not change existing entries: their names are kept in stores.
+enum class KeyspaceState : std::uint8_t { kOpen, kRetired, kQuarantined };
+std::string_view KeyspaceStateName(KeyspaceState state);
+
+// A keyspace as the store keeps it.
+struct KeyspaceRecord {
+  std::string name;
+  std::string id;           // Random, so that an equal name in another store is another keyspace.
+  std::string recipe;       // keys::RecipeText: opaque to a store.
+  std::string recipe_hash;  // Binds recipe and secret.
+  std::string secret;       // Raw bytes; empty for a sequence.
+  KeyspaceState state = KeyspaceState::kOpen;
+  std::string reason;       // Why it is quarantined; "" otherwise.
+  std::uint64_t first = 0;  // Numbers lie in [first, end).
+  std::uint64_t end = 0;
+  std::uint64_t next = 0;  // The first number that no block has held yet.
+  std::uint64_t rev = 0;
+  std::int64_t created_at_ms = 0;
+};
+
+// What a caller brings to create a keyspace.
+struct NewKeyspace {
+  std::string name;
+  std::string recipe;
+  std::string recipe_hash;
+  std::string secret;
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+};
+
+struct ReserveRequest {
+  std::string keyspace_id;
+  std::string recipe_hash;
+  std::uint32_t count = 0;  // Range: [1, kBlockCountMax].
+  Witness witness;          // The highest that the caller has ever seen.
+  std::string instance;     // Who asks; kept in the ledger.
+  std::string reservation;  // Random: tells this attempt from every other.
+  // Numbers that were given back are granted again only from here on, so that a process
+  // that must count upwards stays above its own last number.
+  std::uint64_t above = 0;
+  // Blocks of this instance of which every number was handed out: marked spent in passing,
+  // so that the ledger tells issued numbers from held ones. Ids that are not held are ignored.
+  std::vector<std::string> spent;
+};
+
+// A run of numbers that belongs to the instance that reserved it.
+struct Block {
+  std::string id;  // Of its ledger row; adjacent blocks of one instance share a row.
+  std::uint64_t first = 0;
+  std::uint32_t count = 0;
+  Witness seen;  // The keyspace after this reservation.
+};
+
+// Do not change existing entries: their names are kept in stores.
+enum class BlockState : std::uint8_t {
+  kHeld,      // An instance has it, or had it when it crashed.
+  kSpent,     // Every number was handed out; the instance said so at a clean stop.
+  kReturned,  // Never handed out and free to be granted again.
+  kBurned,    // Given up: its fate is unknown.
+};
+std::string_view BlockStateName(BlockState state);
+
+// One row of the durable record of every block. The rows of a keyspace never overlap.
+struct LedgerRow {
+  std::string block_id;
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::string instance;
+  std::string reservation;  // The latest that added to this row.
+  std::int64_t reserved_at_ms = 0;
+  BlockState state = BlockState::kHeld;
+};
+
+struct StoreIdentity {
+  std::string store_id;  // Random, written once when the store is created.
+  std::string timeline;  // Changes when the data behind the store may have been replaced.
+  std::uint32_t schema_version = 0;
+};
+
+struct RecoverReport {
+  std::uint64_t next_before = 0;
+  std::uint64_t next_after = 0;
+  std::uint64_t returned_burned = 0;  // Numbers in returned blocks that were given up.
+  Witness seen;
+};
+
+// All Store implementations are safe for concurrent use by multiple threads. Every call
+// returns by its deadline, give or take the time of one disk write.
+//
+// Errors that every call may return:
+//   kUnavailable     the store could not be reached or was busy until the deadline;
+//                    nothing happened.
+//   kUnknownOutcome  the deadline passed, or the link broke, with a write in flight
+//                    (calls that write only).
+//   kInternal        the store answered what it cannot answer; stop using it.
+class Store {
+ public:
+  static constexpr std::uint32_t kBlockCountMax = 1U << 24;
+
+  virtual ~Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  virtual Result<StoreIdentity> Identity(MonotonicTime deadline) = 0;
+
+  // Creates the keyspace unless its name exists, durably, and returns what the store then
+  // holds: the caller's own, or another's that came first. Use only what was returned.
+  virtual Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
+                                                MonotonicTime deadline) = 0;
+
+  // kNotFound when the name was never created.
+  virtual Result<KeyspaceRecord> FindKeyspace(std::string_view name, MonotonicTime deadline) = 0;
+
+  // All keyspaces by name, retired ones included.
+  virtual Result<std::vector<KeyspaceRecord>> ListKeyspaces(MonotonicTime deadline) = 0;
+
+  // Ends a keyspace for ever; its name stays taken. Retiring twice is fine.
+  // Errors: kNotFound.
+  virtual Result<KeyspaceRecord> RetireKeyspace(std::string_view name, MonotonicTime deadline) = 0;
+
+  // Reserves up to `count` numbers and returns them: at least one, fewer than `count` near
+  // the end or when a returned block is granted again. The block is durable before this
+  // returns: a crash after a successful call never causes the same numbers to be granted
+  // again, to this process or another one. Numbers may be skipped; they are never repeated.
+  //
+  // Errors:
+  //   kNotFound            no keyspace has this id.
+  //   kExhausted           no number is left; nothing was reserved.
+  //   kFailedPrecondition  the keyspace is retired, or its recipe_hash is another one.
+  //   kQuarantined         the keyspace is behind `witness`: it is now quarantined in the
+  //                        store, for everybody; or it already was.
+  //   kUnknownOutcome      whatever was reserved is lost; ask for a fresh block, and never
+  //                        assume which numbers the lost one held.
+  //
+  // REQUIRES: 1 <= count <= kBlockCountMax
+  virtual Result<Block> Reserve(const ReserveRequest& request, MonotonicTime deadline) = 0;
+
+  // Settles a block at a clean stop: its numbers below `first_unused` were handed out, the
+  // others never were and may be granted again. Works once: afterwards the block is no
+  // longer held.
+  //
+  // Errors:
+  //   kNotFound         no block of this id is held: it was settled before. Nothing changed.
+  //   kInvalidArgument  `first_unused` lies outside the block. Nothing changed.
+  //   kQuarantined, kFailedPrecondition  as for Reserve; the numbers stay burned.
+  //   kUnknownOutcome   do not repeat, and do not hand them out.
+  virtual Result<Witness> GiveBack(std::string_view keyspace_id, std::string_view block_id,
+                                   std::uint64_t first_unused, MonotonicTime deadline) = 0;
+
+  // The ledger row that holds `number`, or nothing when no block ever did.
+  virtual Result<std::optional<LedgerRow>> FindBlock(std::string_view keyspace_id,
+                                                     std::uint64_t number,
+                                                     MonotonicTime deadline) = 0;
+
+  // Up to `rows_max` ledger rows from `from` on, in order.
+  virtual Result<std::vector<LedgerRow>> ListLedger(std::string_view keyspace_id,
+                                                    std::uint64_t from, std::uint32_t rows_max,
+                                                    MonotonicTime deadline) = 0;
+
+  // Stops the keyspace for every instance. Quarantining twice keeps the first reason.
+  // Errors: kNotFound.
+  virtual Status Quarantine(std::string_view keyspace_id, std::string_view reason,
+                            MonotonicTime deadline) = 0;
+
+  // Reopens a quarantined keyspace above `floor` and above everything in the store. Blocks
+  // that were given back are burned: whether they were used in the lost time is unknown.
+  // Errors: kNotFound; kFailedPrecondition when it is not quarantined.
+  virtual Result<RecoverReport> Recover(std::string_view keyspace_id, const Witness& floor,
+                                        MonotonicTime deadline) = 0;
+
+ protected:
+  Store() = default;
+};
+
+}  // namespace keymill

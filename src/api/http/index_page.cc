@@ -1,0 +1,62 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "api/http/index_page.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace keymill::api::http {
+namespace {
+
+struct Entry {
+  std::string_view method;
+  std::string_view path;
+  std::string_view summary;
+  bool link;  // Whether a browser may simply follow it.
+};
+
+constexpr std::array<Entry, 10> kEntries = {{
+    {"POST", "/v1/keyspaces/default/keys?count=5", "mint keys (Accept: text/plain for lines)",
+     false},
+    {"GET", "/v1/keyspaces/default/keys/{key}", "explain a key", false},
+    {"GET", "/v1/keyspaces", "all keyspaces, capacity and forecast", true},
+    {"GET", "/v1/keyspaces/default", "one keyspace", true},
+    {"PUT", "/v1/keyspaces/{name}", "create a keyspace", false},
+    {"DELETE", "/v1/keyspaces/{name}", "retire a keyspace, for ever", false},
+    {"GET", "/get-key", "one key of the default keyspace, bare", false},
+    {"GET", "/livez", "is the process alive", true},
+    {"GET", "/readyz?verbose", "can it mint", true},
+    {"GET", "/healthz", "the same, for older probes", true},
+}};
+
+}  // namespace
+
+std::string IndexText(std::string_view version) {
+  std::string page = fmt::format("keymill {}\n\n", version);
+  for (const Entry& entry : kEntries) {
+    page += fmt::format("{:<7}{:<38}{}\n", entry.method, entry.path, entry.summary);
+  }
+  page += "\nTry: curl -X POST 'localhost:8080/v1/keyspaces/default/keys?count=5'\n";
+  return page;
+}
+
+std::string IndexHtml(std::string_view version) {
+  std::string page = fmt::format(
+      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
+      "<meta name=\"viewport\" content=\"width=device-width\"><title>Keymill</title>"
+      "<style>body{{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:52rem;"
+      "padding:0 1rem;color-scheme:light dark}}td{{padding:.2rem 1rem .2rem 0}}"
+      "code{{font-size:.95em}}</style><h1>Keymill {}</h1><table>",
+      version);
+  for (const Entry& entry : kEntries) {
+    const std::string path =
+        entry.link ? fmt::format("<a href=\"{0}\">{0}</a>", entry.path) : std::string(entry.path);
+    page += fmt::format("<tr><td><code>{}</code><td><code>{}</code><td>{}", entry.method, path,
+                        entry.summary);
+  }
+  page += "</table></html>\n";
+  return page;
+}
+
+}  // namespace keymill::api::http

@@ -1,0 +1,144 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "api/http/keyspace_json.h"
+
+#include <ctime>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace keymill::api::http {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Takes a flat object apart while it is being read, so that neither depth nor size of what
+// somebody sends ever becomes memory.
+class WordReader final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return Refuse("null is no value here"); }
+  bool boolean(bool value) override { return Add(value ? "true" : "false"); }
+  bool number_integer(std::int64_t value) override { return Add(std::to_string(value)); }
+  bool number_unsigned(std::uint64_t value) override { return Add(std::to_string(value)); }
+  bool number_float(double /*value*/, const std::string& text) override { return Add(text); }
+  bool string(std::string& value) override { return Add(value); }
+  bool binary(binary_t& /*value*/) override { return Refuse("binary is no value here"); }
+
+  bool start_object(std::size_t /*size*/) override {
+    if (started_) return Refuse("objects inside objects are not accepted");
+    started_ = true;
+    return true;
+  }
+  bool end_object() override { return true; }
+  bool key(std::string& name) override {
+    for (const auto& word : words) {
+      if (word.word == name) return Refuse(fmt::format("\"{}\" is given twice", name));
+    }
+    words.push_back({name, {}});
+    return true;
+  }
+  bool start_array(std::size_t /*size*/) override {
+    if (words.empty() || in_array_) return Refuse("an object is expected");
+    in_array_ = true;
+    return true;
+  }
+  bool end_array() override {
+    in_array_ = false;
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*what*/) override {
+    return Refuse(fmt::format("not JSON at byte {}", position));
+  }
+
+  std::vector<mint::RecipeWord> words;
+  std::string refusal;
+
+ private:
+  bool Refuse(std::string why) {
+    if (refusal.empty()) refusal = std::move(why);
+    return false;
+  }
+  bool Add(std::string value) {
+    if (words.empty()) return Refuse("an object is expected");
+    words.back().values.push_back(std::move(value));
+    return true;
+  }
+
+  bool started_ = false;
+  bool in_array_ = false;
+};
+
+}  // namespace
+
+std::string IsoTime(std::int64_t ms) {
+  const std::time_t seconds = ms / 1000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+std::string KeyspaceJson(const mint::KeyspaceInfo& info) {
+  Json json;
+  json["name"] = info.record.name;
+  json["kind"] = KindName(info.recipe.kind);
+  json["state"] = KeyspaceStateName(info.record.state);
+  if (!info.record.reason.empty()) json["reason"] = info.record.reason;
+  json["recipe"] = Json::parse(info.record.recipe);
+  json["recipe"]["start"] = std::to_string(info.recipe.start);
+  json["capacity"] = std::to_string(info.capacity);
+  json["used"] = std::to_string(info.used);
+  json["left"] = std::to_string(info.left);
+  json["created_at"] = IsoTime(info.record.created_at_ms);
+  Json forecast;
+  forecast["rate_per_second"] = info.rate;
+  if (info.exhausted_at_ms) {
+    forecast["exhausted_at"] = IsoTime(*info.exhausted_at_ms);
+  } else {
+    forecast["exhausted_at"] = nullptr;
+  }
+  json["forecast"] = forecast;
+  Json instance;
+  instance["held"] = std::to_string(info.ahead);
+  if (info.runway_seconds) {
+    instance["runway_seconds"] = *info.runway_seconds;
+  } else {
+    instance["runway_seconds"] = nullptr;
+  }
+  json["instance"] = instance;
+  return json.dump();
+}
+
+std::string ExplanationJson(const mint::Explanation& explanation, std::string_view key) {
+  Json json;
+  json["keyspace"] = explanation.keyspace;
+  json["key"] = key;
+  json["state"] = mint::ExplanationStateName(explanation.state);
+  json["kind"] = KindName(explanation.kind);
+  json["number"] = std::to_string(explanation.number);
+  Json block;
+  block["id"] = explanation.block.block_id;
+  block["first"] = std::to_string(explanation.block.first);
+  block["count"] = std::to_string(explanation.block.count);
+  block["state"] = BlockStateName(explanation.block.state);
+  block["instance"] = explanation.block.instance;
+  block["reserved_at"] = IsoTime(explanation.block.reserved_at_ms);
+  json["block"] = block;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::vector<mint::RecipeWord>> ParseWords(std::string_view json) {
+  WordReader reader;
+  const bool parsed = nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
+  if (!parsed) {
+    return Status(Code::kInvalidArgument,
+                  "body: " + (reader.refusal.empty() ? std::string("not JSON") : reader.refusal));
+  }
+  return std::move(reader.words);
+}
+
+}  // namespace keymill::api::http

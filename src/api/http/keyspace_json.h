@@ -1,0 +1,30 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// Keyspaces and explanations as JSON. Every number that may pass 2^53 is a string: a number
+// silently loses digits in JavaScript.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "keymill/status.h"
+
+#include "mint/engine.h"
+#include "mint/recipe_words.h"
+
+namespace keymill::api::http {
+
+std::string KeyspaceJson(const mint::KeyspaceInfo& info);
+std::string ExplanationJson(const mint::Explanation& explanation, std::string_view key);
+
+// "2026-11-15T04:05:06Z"
+std::string IsoTime(std::int64_t ms);
+
+// A flat JSON object as words: {"kind":"sequence","blocklist":["bad"]}.
+// Errors: kInvalidArgument for anything else: other JSON, a name given twice, nesting, bytes
+//         behind the end.
+Result<std::vector<mint::RecipeWord>> ParseWords(std::string_view json);
+
+}  // namespace keymill::api::http

@@ -1,0 +1,138 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "api/http/reply.h"
+
+#include <array>
+#include <charconv>
+#include <ctime>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "keymill/clock.h"
+
+#include "api/status_map.h"
+#include "base/json.h"
+
+namespace keymill::api::http {
+namespace {
+
+constexpr std::array<std::pair<int, std::string_view>, 26> kReasons = {{
+    {100, "Continue"},
+    {200, "OK"},
+    {201, "Created"},
+    {204, "No Content"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
+    {422, "Unprocessable Content"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {503, "Service Unavailable"},
+    {505, "HTTP Version Not Supported"},
+    {507, "Insufficient Storage"},
+    {302, "Found"},
+    {304, "Not Modified"},
+}};
+
+void AppendNumber(std::string& output, std::int64_t number) {
+  std::array<char, 24> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  output.append(digits.data(), end);
+}
+
+}  // namespace
+
+std::string_view ReasonPhrase(int status) {
+  for (const auto& [number, reason] : kReasons) {
+    if (number == status) return reason;
+  }
+  return "Unknown";
+}
+
+std::string_view HttpDate() {
+  thread_local std::int64_t second = -1;
+  thread_local std::array<char, 64> text{};
+  thread_local std::size_t size = 0;
+  const std::int64_t now = SystemClock().WallMs() / 1000;
+  if (now != second) {
+    second = now;
+    const std::time_t time = now;
+    std::tm parts{};
+    gmtime_r(&time, &parts);
+    size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  }
+  return {text.data(), size};
+}
+
+void AppendHead(std::string& output, int status, std::string_view content_type, std::int64_t length,
+                std::string_view headers, const ReplyContext& context) {
+  if (status == 200) {
+    output += "HTTP/1.1 200 OK\r\n";
+  } else {
+    output += "HTTP/1.1 ";
+    AppendNumber(output, status);
+    output += ' ';
+    output += ReasonPhrase(status);
+    output += "\r\n";
+  }
+  output += "Date: ";
+  output += HttpDate();
+  output += "\r\n";
+  if (!content_type.empty()) {
+    output += "Content-Type: ";
+    output += content_type;
+    output += "\r\n";
+  }
+  if (length >= 0) {
+    output += "Content-Length: ";
+    AppendNumber(output, length);
+    output += "\r\n";
+  }
+  output += headers;
+  if (!context.keep_alive) {
+    output += "Connection: close\r\n";
+  } else if (context.http10) {
+    output += "Connection: keep-alive\r\n";
+  }
+}
+
+void AppendReply(std::string& output, const Reply& reply, const ReplyContext& context) {
+  const bool bodiless = reply.status == 204 || reply.status == 304;
+  AppendHead(output, reply.status, reply.content_type,
+             bodiless ? -1 : static_cast<std::int64_t>(reply.body.size()), reply.headers, context);
+  output += "\r\n";
+  if (!context.head_only && !bodiless) output += reply.body;
+}
+
+Reply Problem(int status, std::string_view slug, std::string_view title, std::string_view detail,
+              std::string headers) {
+  return {.status = status,
+          .content_type = "application/problem+json",
+          .body = fmt::format(R"({{"type":"{}","title":{},"status":{},"detail":{}}})"
+                              "\n",
+                              slug, JsonQuote(title), status, JsonQuote(detail)),
+          .headers = "Cache-Control: no-store\r\n" + std::move(headers)};
+}
+
+Reply StatusProblem(const Status& status) {
+  const StatusMapping& row = MapStatus(status.code());
+  std::string headers;
+  if (row.retry_after_seconds > 0) {
+    headers = fmt::format("Retry-After: {}\r\n", row.retry_after_seconds);
+  }
+  return Problem(row.http, row.slug, row.title, status.message(), std::move(headers));
+}
+
+}  // namespace keymill::api::http

@@ -1,0 +1,52 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// An HTTP answer and how it becomes bytes.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "keymill/status.h"
+
+namespace keymill::api::http {
+
+inline constexpr std::string_view kTextType = "text/plain; charset=utf-8";
+inline constexpr std::string_view kJsonType = "application/json";
+
+struct Reply {
+  int status = 200;
+  std::string_view content_type = kTextType;  // Empty: no body, no type.
+  std::string body;
+  std::string headers;  // Further header lines, each with its CRLF.
+};
+
+// How the request that is answered bears on the answer.
+struct ReplyContext {
+  bool keep_alive = true;
+  bool http10 = false;
+  bool head_only = false;  // HEAD: everything but the body.
+};
+
+// "OK", "Not Found": the words after the number.
+std::string_view ReasonPhrase(int status);
+
+// The current time in HTTP's form, made anew once a second.
+std::string_view HttpDate();
+
+// Status line and header up to, but without, the empty line. `length` < 0 leaves
+// Content-Length out.
+void AppendHead(std::string& output, int status, std::string_view content_type, std::int64_t length,
+                std::string_view headers, const ReplyContext& context);
+
+void AppendReply(std::string& output, const Reply& reply, const ReplyContext& context);
+
+// An RFC 9457 problem.
+Reply Problem(int status, std::string_view slug, std::string_view title, std::string_view detail,
+              std::string headers = {});
+
+// The problem that a Status is (status_map.h), with Retry-After where it helps.
+Reply StatusProblem(const Status& status);
+
+}  // namespace keymill::api::http

@@ -1,0 +1,213 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "api/http/service.h"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "api/http/index_page.h"
+#include "api/http/keyspace_json.h"
+#include "api/http/session.h"
+#include "mint/recipe_words.h"
+
+namespace keymill::api::http {
+namespace {
+
+constexpr std::size_t kDeferredMax = 4096;
+constexpr std::size_t kMissingMax = 1024;
+constexpr std::chrono::milliseconds kMissingFor{250};
+
+Reply JsonReply(int status, std::string json) {
+  json += '\n';
+  return {.status = status,
+          .content_type = kJsonType,
+          .body = std::move(json),
+          .headers = "Cache-Control: no-store\r\n"};
+}
+
+}  // namespace
+
+Service::Service(ServiceOptions options, const Clock& clock)
+    : options_(std::move(options)), clock_(clock), worker_(kDeferredMax) {}
+
+net::SessionFactory Service::Sessions() {
+  return
+      [this](net::Waker waker) { return std::make_unique<HttpSession>(*this, std::move(waker)); };
+}
+
+std::shared_ptr<Service::Deferred> Service::Defer(std::function<void(Deferred&)> work,
+                                                  net::Waker wake) {
+  auto deferred = std::make_shared<Deferred>();
+  const bool posted = worker_.Post([deferred, work = std::move(work), wake = std::move(wake)] {
+    work(*deferred);
+    deferred->done.store(true, std::memory_order_release);
+    wake();
+  });
+  return posted ? deferred : nullptr;
+}
+
+Reply Service::NoEngine() {
+  return StatusProblem({Code::kUnavailable, "the store has not been reached yet"});
+}
+
+Reply Service::KeyspaceNotFound(std::string_view name) {
+  return StatusProblem(
+      {Code::kNotFound, fmt::format("there is no keyspace \"{0}\". To create it: keymill keyspace "
+                                    "create {0}, or PUT /v1/keyspaces/{0} with a recipe such as "
+                                    "{{\"kind\":\"shuffled\",\"length\":7}}",
+                                    name)});
+}
+
+bool Service::RecentlyMissing(const std::string& name) {
+  const MonotonicTime now = clock_.Monotonic();
+  const auto found = missing_.find(name);
+  if (found == missing_.end()) return false;
+  if (now < found->second) return true;
+  missing_.erase(found);
+  return false;
+}
+
+void Service::LookUp(const std::string& name, Deferred& deferred) {
+  mint::Engine* const mill = engine();
+  if (mill == nullptr) {
+    deferred.reply = NoEngine();
+    return;
+  }
+  if (mill->Find(name) == nullptr && RecentlyMissing(name)) {
+    deferred.reply = KeyspaceNotFound(name);
+    return;
+  }
+  Result<mint::Keyspace*> found = mill->Lookup(name);
+  if (found.ok()) {
+    deferred.keyspace = *found;
+    return;
+  }
+  if (found.code() != Code::kNotFound) {
+    deferred.reply = StatusProblem(found.status());
+    return;
+  }
+  if (missing_.size() >= kMissingMax) missing_.clear();
+  missing_[name] = clock_.Monotonic() + kMissingFor;
+  deferred.reply = KeyspaceNotFound(name);
+}
+
+Reply Service::ListKeyspaces() {
+  mint::Engine* const mill = engine();
+  if (mill == nullptr) return NoEngine();
+  Result<std::vector<mint::KeyspaceInfo>> all = mill->List();
+  if (!all.ok()) return StatusProblem(all.status());
+  std::string json = "{\"keyspaces\":[";
+  for (const mint::KeyspaceInfo& info : *all) {
+    if (json.back() != '[') json += ',';
+    json += KeyspaceJson(info);
+  }
+  return JsonReply(200, json + "]}");
+}
+
+Reply Service::ShowKeyspace(const std::string& name) {
+  mint::Engine* const mill = engine();
+  if (mill == nullptr) return NoEngine();
+  Result<mint::KeyspaceInfo> info = mill->Describe(name);
+  if (info.code() == Code::kNotFound) return KeyspaceNotFound(name);
+  if (!info.ok()) return StatusProblem(info.status());
+  return JsonReply(200, KeyspaceJson(*info));
+}
+
+Reply Service::CreateKeyspace(const std::string& name, std::string_view body) {
+  mint::Engine* const mill = engine();
+  if (mill == nullptr) return NoEngine();
+  std::vector<mint::RecipeWord> words;
+  if (!body.empty()) {
+    Result<std::vector<mint::RecipeWord>> parsed = ParseWords(body);
+    if (!parsed.ok()) return StatusProblem(parsed.status());
+    words = *std::move(parsed);
+  }
+  Result<Recipe> recipe = mint::RecipeFromWords(words);
+  if (!recipe.ok()) return StatusProblem(recipe.status());
+  Result<mint::Engine::Created> created = mill->Create(name, *recipe);
+  if (!created.ok()) return StatusProblem(created.status());
+  Result<mint::KeyspaceInfo> info = mill->Describe(name);
+  if (!info.ok()) return StatusProblem(info.status());
+  Reply reply = JsonReply(created->fresh ? 201 : 200, KeyspaceJson(*info));
+  if (created->fresh) reply.headers += fmt::format("Location: /v1/keyspaces/{}\r\n", name);
+  return reply;
+}
+
+Reply Service::RetireKeyspace(const std::string& name) {
+  mint::Engine* const mill = engine();
+  if (mill == nullptr) return NoEngine();
+  Status retired = mill->Retire(name);
+  if (retired.code() == Code::kNotFound) return KeyspaceNotFound(name);
+  if (!retired.ok()) return StatusProblem(retired);
+  return ShowKeyspace(name);
+}
+
+Reply Service::Explain(const std::string& keyspace, const std::string& key) {
+  mint::Engine* const mill = engine();
+  if (mill == nullptr) return NoEngine();
+  if (Result<mint::Keyspace*> found = mill->Lookup(keyspace); !found.ok()) {
+    return found.code() == Code::kNotFound ? KeyspaceNotFound(keyspace)
+                                           : StatusProblem(found.status());
+  }
+  Result<mint::Explanation> explanation = mill->Explain(keyspace, key);
+  if (explanation.code() == Code::kNotFound) {
+    return Problem(404, "key-not-found", "No such key", explanation.status().message());
+  }
+  if (!explanation.ok()) return StatusProblem(explanation.status());
+  return JsonReply(200, ExplanationJson(*explanation, key));
+}
+
+Reply Service::Index(std::string_view accept) {
+  const bool html = accept.find("text/html") != std::string_view::npos;
+  return {.status = 200,
+          .content_type = html ? "text/html; charset=utf-8" : kTextType,
+          .body = html ? IndexHtml(options_.version) : IndexText(options_.version),
+          .headers = "Cache-Control: no-cache\r\n"};
+}
+
+Reply Service::Live(bool verbose) {
+  return {.status = 200,
+          .content_type = kTextType,
+          .body = verbose ? "[+]process ok\nlivez check passed\n" : "ok\n",
+          .headers = "Cache-Control: no-store\r\n"};
+}
+
+Reply Service::Ready(const std::string& name, const std::string& only, bool verbose,
+                     std::string_view excluded) {
+  mint::Engine* const mill = engine();
+  struct Check {
+    std::string_view name;
+    Status status;
+  };
+  std::vector<Check> checks;
+  checks.push_back({"drain", draining_.load(std::memory_order_relaxed)
+                                 ? Status(Code::kUnavailable, "draining")
+                                 : Status()});
+  checks.push_back({"mint", mill == nullptr
+                                ? Status(Code::kUnavailable, "the store has not been reached yet")
+                                : mill->Ready()});
+  std::string report;
+  bool passed = true;
+  bool found = only.empty();
+  for (const Check& check : checks) {
+    if (!only.empty() && check.name != only) continue;
+    found = true;
+    const bool skip = check.name == excluded;
+    if (!check.status.ok() && !skip) passed = false;
+    report += check.status.ok() ? fmt::format("[+]{} ok\n", check.name)
+                                : fmt::format("[-]{} {}: {}\n", check.name,
+                                              skip ? "excluded" : "failed", check.status.message());
+  }
+  if (!found) return Problem(404, "not-found", "No such check", "checks: drain, mint");
+  report += fmt::format("{} check {}\n", name, passed ? "passed" : "failed");
+  Reply reply{.status = passed ? 200 : 503,
+              .content_type = kTextType,
+              .body = passed && !verbose ? "ok\n" : report,
+              .headers = "Cache-Control: no-store\r\n"};
+  if (!passed) reply.headers += "Retry-After: 1\r\n";
+  return reply;
+}
+
+}  // namespace keymill::api::http

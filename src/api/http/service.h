@@ -1,0 +1,95 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// What the HTTP front end shares between its connections: the mint, the thread for work that
+// may wait for the store, and the answers that do not depend on a connection.
+
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "keymill/clock.h"
+
+#include "api/http/reply.h"
+#include "api/http/router.h"
+#include "base/mutex.h"
+#include "base/worker.h"
+#include "mint/engine.h"
+#include "net/session.h"
+
+namespace keymill::api::http {
+
+struct ServiceOptions {
+  // The longest that a request waits for a block.
+  std::chrono::milliseconds request_timeout{2'000};
+  RouterOptions router;
+  std::string version;
+  std::string default_keyspace = "default";
+};
+
+// Safe for concurrent use by multiple threads.
+class Service {
+ public:
+  explicit Service(ServiceOptions options, const Clock& clock = SystemClock());
+
+  // The mint, once there is one: a server may start before its store is reachable.
+  void SetEngine(mint::Engine* engine) { engine_.store(engine, std::memory_order_release); }
+  [[nodiscard]] mint::Engine* engine() const { return engine_.load(std::memory_order_acquire); }
+
+  // From now on /readyz says 503.
+  void SetDraining() { draining_.store(true, std::memory_order_relaxed); }
+
+  [[nodiscard]] const ServiceOptions& options() const { return options_; }
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+
+  // The factory to hand to net::Server.
+  net::SessionFactory Sessions();
+
+  // An answer that another thread prepares. `wake` is called when `done` is true.
+  struct Deferred {
+    std::atomic<bool> done{false};
+    Reply reply;
+    mint::Keyspace* keyspace = nullptr;  // Set instead of `reply` by a look-up that found it.
+  };
+  // Runs `work` on the worker thread. nullptr when too much is waiting already.
+  std::shared_ptr<Deferred> Defer(std::function<void(Deferred&)> work, net::Waker wake);
+
+  // Finds the keyspace for minting, asking the store. For Defer.
+  void LookUp(const std::string& name, Deferred& deferred);
+
+  // Everything that is no minting. These may wait for the store: for Defer.
+  Reply ListKeyspaces();
+  Reply ShowKeyspace(const std::string& name);
+  Reply CreateKeyspace(const std::string& name, std::string_view body);
+  Reply RetireKeyspace(const std::string& name);
+  Reply Explain(const std::string& keyspace, const std::string& key);
+
+  // These never wait.
+  Reply Index(std::string_view accept);
+  Reply Live(bool verbose);
+  Reply Ready(const std::string& name, const std::string& only, bool verbose,
+              std::string_view excluded);
+
+  static Reply KeyspaceNotFound(std::string_view name);
+  static Reply NoEngine();
+
+ private:
+  // Names that the store did not know a moment ago, so that a loop of bad requests does not
+  // become a loop of store queries. Used by the worker thread only.
+  bool RecentlyMissing(const std::string& name);
+
+  const ServiceOptions options_;
+  const Clock& clock_;
+  std::atomic<mint::Engine*> engine_{nullptr};
+  std::atomic<bool> draining_{false};
+  std::map<std::string, MonotonicTime> missing_;
+  Worker worker_;  // Last: its thread uses everything above.
+};
+
+}  // namespace keymill::api::http

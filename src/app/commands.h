@@ -1,0 +1,80 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// The verbs. Each takes what the command line said and returns the exit code.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "keymill/status.h"
+
+#include "app/config/config.h"
+#include "embed/open.h"
+#include "mint/recipe_words.h"
+
+namespace keymill::app {
+
+// What every verb that uses the configuration accepts.
+struct CommonFlags {
+  std::optional<std::string> config_file;
+  std::vector<std::pair<std::string, std::string>> settings;  // By setting path.
+};
+
+// The configuration of this process; `serve` also reads .env.
+Result<Config> ReadConfig(const CommonFlags& flags, bool read_dot_env);
+
+// The configured store, with the configured keyspaces in it.
+Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptions engine = {});
+
+// Creates the configured keyspaces that are missing and checks the others.
+Status EnsureKeyspaces(const Settings& settings, mint::Engine& engine);
+
+struct ServeFlags {
+  CommonFlags common;
+  std::string print_ports;
+};
+int RunServe(const ServeFlags& flags);
+
+struct MintFlags {
+  CommonFlags common;
+  std::string keyspace = "default";
+  std::uint64_t count = 1;
+  std::string server;  // URL; "" mints from the store.
+};
+int RunMint(const MintFlags& flags);
+
+struct ExplainFlags {
+  CommonFlags common;
+  std::string key;
+  std::string keyspace;  // "" tries all.
+  bool json = false;
+};
+int RunExplain(const ExplainFlags& flags);
+
+struct KeyspaceFlags {
+  CommonFlags common;
+  std::string name;
+  std::vector<mint::RecipeWord> words;
+  bool json = false;
+};
+int RunKeyspaceList(const KeyspaceFlags& flags);
+int RunKeyspaceShow(const KeyspaceFlags& flags);
+int RunKeyspaceCreate(const KeyspaceFlags& flags);
+int RunKeyspaceRetire(const KeyspaceFlags& flags);
+int RunRecover(const KeyspaceFlags& flags);
+
+struct VerifyFlags {
+  std::vector<std::string> files;
+  std::string temp_dir;
+  bool json = false;
+};
+int RunVerify(const VerifyFlags& flags);
+
+int RunVersion(bool json);
+
+}  // namespace keymill::app

@@ -1,0 +1,182 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// The layers, lowest first: each one overwrites what the one below it said.
+
+#include "app/config/config.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/config/config_file.h"
+#include "app/config/duration.h"
+#include "app/config/environment.h"
+#include "app/config/listen_address.h"
+#include "app/config/quote.h"
+#include "app/config/settings_table.h"
+#include "app/config/small_file.h"
+#include "app/config/yaml_file.h"
+#include "base/suggest.h"
+
+namespace keymill::app {
+namespace {
+
+constexpr std::size_t kFileSizeMax = 1024 * 1024;
+
+Status Refuse(std::string message) { return {Code::kFailedPrecondition, std::move(message)}; }
+
+// Which file to read.
+struct FileChoice {
+  std::string name;     // As it is told to people; "" for none.
+  std::string because;  // " (named by CONFIG_PATH)", or "".
+  bool must_exist = true;
+};
+
+Result<FileChoice> ChooseFile(const ConfigInputs& inputs, const Environment& environment) {
+  if (inputs.config_file) {
+    if (inputs.config_file->empty()) {
+      return Status(Code::kInvalidArgument, "--config: is empty; expected the path of a file");
+    }
+    return FileChoice{.name = *inputs.config_file, .because = " (named by --config)"};
+  }
+  if (const auto own = environment.Find("KEYMILL_CONFIG")) {
+    if (own->text.empty()) {
+      return Refuse(fmt::format("{}: is empty; expected the path of a file", own->where));
+    }
+    return FileChoice{.name = own->text, .because = " (named by KEYMILL_CONFIG)"};
+  }
+  const auto legacy = environment.Find("CONFIG_PATH");
+  if (legacy && !legacy->text.empty()) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    fs::path name = legacy->text;
+    if (fs::is_directory(fs::path(inputs.working_directory) / name, ignored)) name /= "config.yml";
+    return FileChoice{.name = name.string(), .because = " (named by CONFIG_PATH)"};
+  }
+  return FileChoice{.name = "keymill.yml", .because = "", .must_exist = false};
+}
+
+Status LoadFile(const ConfigInputs& inputs, const Environment& environment, Config& config) {
+  const Result<FileChoice> choice = ChooseFile(inputs, environment);
+  if (!choice.ok()) return choice.status();
+  const auto path = std::filesystem::path(inputs.working_directory) / choice->name;
+  const Result<std::string> text = ReadSmallFile(path.string(), kFileSizeMax);
+  if (text.code() == Code::kNotFound && !choice->must_exist) return {};
+  if (!text.ok()) {
+    return Refuse(fmt::format("{}: {}{}", choice->name, text.status().message(), choice->because));
+  }
+  Result<YamlNode> root = ParseYaml(*text, choice->name);
+  if (!root.ok()) return Refuse(root.status().message());
+
+  const VariableLookup lookup = [&](std::string_view name) -> std::optional<std::string> {
+    const std::optional<EnvironmentValue> value = environment.Find(name);
+    return value ? std::optional(value->text) : std::nullopt;
+  };
+  const Status status = ApplyFile(*std::move(root), choice->name, lookup, config);
+  if (!status.ok()) return Refuse(status.message());
+  config.file = choice->name;
+  return {};
+}
+
+Status LoadVariable(const SettingRow& row, const Environment& environment, Config& config) {
+  Origin& origin = config.origins[std::string(row.info.path)];
+  if (const auto own = environment.Find(row.info.env)) {
+    const Status status = SetFromText(row, own->text, config.settings);
+    if (!status.ok()) return Refuse(fmt::format("{}: {}", own->where, status.message()));
+    origin = {Origin::Layer::kEnvironment, own->origin};
+    return {};
+  }
+  if (row.info.legacy.empty()) return {};
+  if (const auto legacy = environment.Find(row.info.legacy)) {
+    const Result<bool> changed = SetFromLegacy(row, legacy->text, config.settings);
+    if (!changed.ok()) {
+      return Refuse(fmt::format("{}: {}", legacy->where, changed.status().message()));
+    }
+    if (*changed) origin = {Origin::Layer::kEnvironment, legacy->origin};
+  }
+  return {};
+}
+
+Status LoadEnvironment(const Environment& environment, Config& config) {
+  for (const SettingRow& row : SettingRows()) {
+    if (Status status = LoadVariable(row, environment, config); !status.ok()) return status;
+  }
+  for (const FutureListener& listener : FutureListeners()) {
+    const auto value = environment.Find(listener.env);
+    if (!value) continue;
+    const Status status = CheckFutureListener(listener, value->text);
+    if (!status.ok()) return Refuse(fmt::format("{}: {}", value->where, status.message()));
+  }
+  return {};
+}
+
+Status LoadFlag(const std::string& path, const std::string& text, Config& config) {
+  const auto usage = [](std::string message) {
+    return Status(Code::kInvalidArgument, std::move(message));
+  };
+  for (const FutureListener& listener : FutureListeners()) {
+    if (listener.path != path) continue;
+    const Status status = CheckFutureListener(listener, text);
+    return status.ok() ? status : usage(fmt::format("{}: {}", path, status.message()));
+  }
+  const SettingRow* row = FindSetting(path);
+  if (row == nullptr) {
+    std::vector<std::string_view> paths;
+    for (const SettingRow& known : SettingRows()) paths.push_back(known.info.path);
+    return usage(fmt::format("unknown setting {}{}", QuoteValue(path), DidYouMean(path, paths)));
+  }
+  if (row->info.flag.empty()) return usage(fmt::format("{}: has no flag", path));
+  const Status status = SetFromText(*row, text, config.settings);
+  if (!status.ok()) return usage(fmt::format("{}: {}", row->info.flag, status.message()));
+  config.origins[path] = {Origin::Layer::kFlag, std::string(row->info.flag)};
+  return {};
+}
+
+// " (KEYMILL_LISTEN_HTTP)", or "" for a default.
+std::string FromWhere(const Config& config, const std::string& path) {
+  const std::string& detail = config.origins.at(path).detail;
+  return detail.empty() ? "" : fmt::format(" ({})", detail);
+}
+
+// What no single value shows.
+Status CheckWhole(const Config& config) {
+  const Settings& settings = config.settings;
+  if (!settings.listen_http.empty() && !settings.insecure) {
+    const Result<ListenAddress> address = ParseListenAddress(settings.listen_http);
+    if (!address.ok()) return Refuse(address.status().message());
+    if (!IsLoopback(address->host)) {
+      return Refuse(fmt::format(
+          "listen.http{}: {} can be reached by other machines, and nobody has to show a token; "
+          "bind to 127.0.0.1 or pass --insecure",
+          FromWhere(config, "listen.http"), settings.listen_http));
+    }
+  }
+  if (settings.drain_delay > settings.shutdown_timeout) {
+    return Refuse(fmt::format("drain_delay{} is {}, longer than shutdown_timeout{}, which is {}",
+                              FromWhere(config, "drain_delay"), DurationText(settings.drain_delay),
+                              FromWhere(config, "shutdown_timeout"),
+                              DurationText(settings.shutdown_timeout)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Config> LoadConfig(const ConfigInputs& inputs) {
+  Config config;
+  for (const SettingRow& row : SettingRows()) config.origins[std::string(row.info.path)] = {};
+
+  const Result<Environment> environment = Environment::Load(inputs);
+  if (!environment.ok()) return environment.status();
+  if (Status status = LoadFile(inputs, *environment, config); !status.ok()) return status;
+  if (Status status = LoadEnvironment(*environment, config); !status.ok()) return status;
+  for (const auto& [path, text] : inputs.flags) {
+    if (Status status = LoadFlag(path, text, config); !status.ok()) return status;
+  }
+  if (Status status = CheckWhole(config); !status.ok()) return status;
+  return config;
+}
+
+}  // namespace keymill::app

@@ -1,0 +1,369 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "app/config/settings_table.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/config/duration.h"
+#include "app/config/keyspaces_text.h"
+#include "app/config/listen_address.h"
+#include "app/config/quote.h"
+#include "app/config/store_url.h"
+#include "base/check.h"
+#include "base/suggest.h"
+
+namespace keymill::app {
+namespace {
+
+using std::chrono::milliseconds;
+using namespace std::chrono_literals;
+
+Status Invalid(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
+
+Status Unexpected(std::string_view expected, std::string_view text) {
+  return Invalid(fmt::format("expected {}, not {}", expected, QuoteValue(text)));
+}
+
+std::optional<std::uint32_t> ParseNumber(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+SettingRow NumberRow(SettingInfo info, std::uint32_t Settings::*member, std::uint32_t min,
+                     std::uint32_t max) {
+  const std::string expected = fmt::format("a whole number in [{}, {}]", min, max);
+  return {.info = info,
+          .expected = expected,
+          .parse = [=](Settings& settings, std::string_view text) -> Status {
+            const std::optional<std::uint32_t> number = ParseNumber(text);
+            if (!number || *number < min || *number > max) return Unexpected(expected, text);
+            settings.*member = *number;
+            return {};
+          },
+          .print = [=](const Settings& settings) { return fmt::to_string(settings.*member); }};
+}
+
+SettingRow DurationRow(SettingInfo info, milliseconds Settings::*member, milliseconds min,
+                       milliseconds max) {
+  const std::string expected = fmt::format("a duration in [{}, {}], such as 250ms, 1.5s or 2m",
+                                           DurationText(min), DurationText(max));
+  return {.info = info,
+          .expected = expected,
+          .parse = [=](Settings& settings, std::string_view text) -> Status {
+            const std::optional<milliseconds> duration = ParseDuration(text);
+            if (!duration || *duration < min || *duration > max) return Unexpected(expected, text);
+            settings.*member = *duration;
+            return {};
+          },
+          .print = [=](const Settings& settings) { return DurationText(settings.*member); }};
+}
+
+SettingRow ChoiceRow(SettingInfo info, std::string Settings::*member,
+                     std::vector<std::string_view> words) {
+  const std::string expected = fmt::format("one of {}", fmt::join(words, ", "));
+  return {.info = info,
+          .expected = expected,
+          .parse = [=](Settings& settings, std::string_view text) -> Status {
+            if (std::find(words.begin(), words.end(), text) == words.end()) {
+              return Invalid(Unexpected(expected, text).message() + DidYouMean(text, words));
+            }
+            settings.*member = text;
+            return {};
+          },
+          .print = [=](const Settings& settings) { return settings.*member; }};
+}
+
+SettingRow SwitchRow(SettingInfo info, bool Settings::*member) {
+  static constexpr std::string_view kExpected = "true or false";
+  return {.info = info,
+          .expected = std::string(kExpected),
+          .parse = [=](Settings& settings, std::string_view text) -> Status {
+            if (text != "true" && text != "false") return Unexpected(kExpected, text);
+            settings.*member = text == "true";
+            return {};
+          },
+          .print = [=](const Settings& settings) { return settings.*member ? "true" : "false"; }};
+}
+
+// A text that `check` accepts.
+SettingRow TextRow(SettingInfo info, std::string Settings::*member, std::string expected,
+                   Status (*check)(std::string_view)) {
+  return {.info = info,
+          .expected = std::move(expected),
+          .parse = [=](Settings& settings, std::string_view text) -> Status {
+            if (Status status = check(text); !status.ok()) return status;
+            settings.*member = text;
+            return {};
+          },
+          .print = [=](const Settings& settings) { return settings.*member; }};
+}
+
+Status CheckListen(std::string_view text) {
+  return text.empty() ? Status() : ParseListenAddress(text).status();
+}
+
+Status CheckDirectory(std::string_view text) {
+  if (text.find('\0') == std::string_view::npos) return {};
+  return Unexpected("the path of a directory", text);
+}
+
+std::string_view TrimBlanks(std::string_view text) {
+  static constexpr std::string_view kBlanks = " \t";
+  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+Status ParseCompat(Settings& settings, std::string_view text) {
+  settings.compat.clear();
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view word = TrimBlanks(text.substr(0, comma));
+    if (Status status = AddCompat(word, settings); !status.ok()) return status;
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return {};
+}
+
+// PORT was always a bare number.
+Result<std::optional<std::string>> ListenFromPort(std::string_view text) {
+  const std::optional<std::uint32_t> port = ParseNumber(text);
+  if (!port || *port > 65535) return Unexpected("a port in [0, 65535]", text);
+  return std::optional(fmt::format("127.0.0.1:{}", *port));
+}
+
+Result<std::optional<std::string>> BlockSizeFromRange(std::string_view text) {
+  return std::optional(std::string(text));
+}
+
+// The words are those that the older service's YAML library takes for a boolean.
+Result<std::optional<std::string>> LogLevelFromDebug(std::string_view text) {
+  static constexpr std::array<std::string_view, 12> kYes = {
+      "true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y", "1"};
+  static constexpr std::array<std::string_view, 12> kNo = {
+      "false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N", "0"};
+  if (std::find(kYes.begin(), kYes.end(), text) != kYes.end()) {
+    return std::optional(std::string("debug"));
+  }
+  if (std::find(kNo.begin(), kNo.end(), text) != kNo.end()) return std::optional<std::string>();
+  return Unexpected("true or false", text);
+}
+
+SettingRow ListenRow() {
+  SettingRow row =
+      TextRow({.path = "listen.http",
+               .flag = "--listen",
+               .flag_alias = "--listen-http",
+               .env = "KEYMILL_LISTEN_HTTP",
+               .legacy = "PORT",
+               .summary = "Where HTTP is spoken: HOST:PORT; port 0 picks a free one, \"\" is off"},
+              &Settings::listen_http, "HOST:PORT or [IPv6]:PORT, or \"\" for off", CheckListen);
+  row.may_be_empty = true;
+  row.from_legacy = ListenFromPort;
+  return row;
+}
+
+SettingRow BlockSizeRow() {
+  SettingRow row = NumberRow({.path = "block_size",
+                              .flag = "--block-size",
+                              .env = "KEYMILL_BLOCK_SIZE",
+                              .legacy = "RANGE_SIZE",
+                              .summary = "Numbers in the first block reserved from the store"},
+                             &Settings::block_size, 1, 1U << 24);
+  row.from_legacy = BlockSizeFromRange;
+  return row;
+}
+
+SettingRow LogLevelRow() {
+  SettingRow row = ChoiceRow({.path = "log_level",
+                              .flag = "--log-level",
+                              .env = "KEYMILL_LOG_LEVEL",
+                              .legacy = "DEBUG_ENABLED",
+                              .summary = "trace, debug, info, warn or error"},
+                             &Settings::log_level, {"trace", "debug", "info", "warn", "error"});
+  row.from_legacy = LogLevelFromDebug;
+  return row;
+}
+
+SettingRow CompatRow() {
+  return {.info = {.path = "compat",
+                   .flag = "--compat",
+                   .env = "KEYMILL_COMPAT",
+                   .summary = "Peers whose endpoints are served too: forge, or \"\" for none"},
+          .expected = "a list of words: forge",
+          .may_be_empty = true,
+          .parse = ParseCompat,
+          .print = [](const Settings& s) { return fmt::format("{}", fmt::join(s.compat, ",")); }};
+}
+
+SettingRow KeyspacesRow() {
+  return {.info = {.path = "keyspaces",
+                   .env = "KEYMILL_KEYSPACES",
+                   .summary = "Keyspaces to create when absent: {name: {kind: shuffled, …}, …}"},
+          .expected = std::string(kKeyspacesExpected),
+          .parse = [](Settings& settings, std::string_view text) -> Status {
+            auto keyspaces = ParseKeyspaces(text);
+            if (!keyspaces.ok()) return keyspaces.status();
+            settings.keyspaces = *std::move(keyspaces);
+            return {};
+          },
+          .print = [](const Settings& settings) { return KeyspacesText(settings.keyspaces); }};
+}
+
+std::vector<SettingRow> MakeRows() {
+  return {
+      ListenRow(),
+      TextRow({.path = "data_dir",
+               .flag = "--data-dir",
+               .env = "KEYMILL_DATA_DIR",
+               .summary = "Directory of the database and the witness"},
+              &Settings::data_dir, "the path of a directory", CheckDirectory),
+      TextRow({.path = "store",
+               .flag = "--store",
+               .env = "KEYMILL_STORE",
+               .summary = "The authority: sqlite:PATH (relative to data_dir) or memory: (tests)"},
+              &Settings::store, "sqlite:PATH or memory:", CheckStoreUrl),
+      ChoiceRow({.path = "store_create",
+                 .flag = "--store-create",
+                 .env = "KEYMILL_STORE_CREATE",
+                 .summary = "auto: create a missing database; never: refuse it"},
+                &Settings::store_create, {"auto", "never"}),
+      BlockSizeRow(),
+      ChoiceRow({.path = "block_growth",
+                 .flag = "--block-growth",
+                 .env = "KEYMILL_BLOCK_GROWTH",
+                 .summary = "auto: blocks follow demand; off: always block_size"},
+                &Settings::block_growth, {"auto", "off"}),
+      DurationRow({.path = "runway_target",
+                   .flag = "--runway-target",
+                   .env = "KEYMILL_RUNWAY_TARGET",
+                   .summary = "How long minting should go on with the store gone"},
+                  &Settings::runway_target, 1s, 1h),
+      DurationRow({.path = "request_timeout",
+                   .flag = "--request-timeout",
+                   .env = "KEYMILL_REQUEST_TIMEOUT",
+                   .summary = "Longest wait for a block before 503"},
+                  &Settings::request_timeout, 10ms, 60s),
+      NumberRow({.path = "threads",
+                 .flag = "--threads",
+                 .env = "KEYMILL_THREADS",
+                 .summary = "Event loops; 0: one per core"},
+                &Settings::threads, 0, 256),
+      NumberRow({.path = "connections_max",
+                 .flag = "--connections-max",
+                 .env = "KEYMILL_CONNECTIONS_MAX",
+                 .summary = "Connections open at once"},
+                &Settings::connections_max, 1, 1'000'000),
+      DurationRow({.path = "drain_delay",
+                   .flag = "--drain-delay",
+                   .env = "KEYMILL_DRAIN_DELAY",
+                   .summary = "How long /readyz says 503 before the listener closes"},
+                  &Settings::drain_delay, 0s, 10min),
+      DurationRow({.path = "shutdown_timeout",
+                   .flag = "--shutdown-timeout",
+                   .env = "KEYMILL_SHUTDOWN_TIMEOUT",
+                   .summary = "Longest that a clean stop may take"},
+                  &Settings::shutdown_timeout, 1s, 1h),
+      LogLevelRow(),
+      ChoiceRow({.path = "log_format",
+                 .flag = "--log-format",
+                 .env = "KEYMILL_LOG_FORMAT",
+                 .summary = "auto (text on a terminal, JSON otherwise), text or json"},
+                &Settings::log_format, {"auto", "text", "json"}),
+      SwitchRow({.path = "insecure",
+                 .flag = "--insecure",
+                 .env = "KEYMILL_INSECURE",
+                 .summary = "Allow a listener that others can reach although nobody shows a token"},
+                &Settings::insecure),
+      CompatRow(),
+      KeyspacesRow(),
+  };
+}
+
+}  // namespace
+
+const std::vector<SettingRow>& SettingRows() {
+  static const std::vector<SettingRow> kRows = MakeRows();
+  return kRows;
+}
+
+const SettingRow* FindSetting(std::string_view path) {
+  const std::vector<SettingRow>& rows = SettingRows();
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [&](const SettingRow& r) { return r.info.path == path; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+Status SetFromText(const SettingRow& row, std::string_view text, Settings& settings) {
+  if (text.empty() && !row.may_be_empty) {
+    return Invalid(fmt::format("is empty; expected {}", row.expected));
+  }
+  return row.parse(settings, text);
+}
+
+Result<bool> SetFromLegacy(const SettingRow& row, std::string_view text, Settings& settings) {
+  KEYMILL_CHECK(row.from_legacy != nullptr);
+  if (text.empty()) return false;
+  const Result<std::optional<std::string>> meaning = row.from_legacy(text);
+  if (!meaning.ok()) return meaning.status();
+  if (!meaning->has_value()) return false;
+  if (Status status = row.parse(settings, **meaning); !status.ok()) return status;
+  return true;
+}
+
+Status AddCompat(std::string_view word, Settings& settings) {
+  static constexpr std::array<std::string_view, 1> kServed = {"forge"};
+  static constexpr std::array<std::string_view, 3> kFuture = {"generate-id", "leaf", "tinyid"};
+  if (std::find(kFuture.begin(), kFuture.end(), word) != kFuture.end()) {
+    return Invalid(fmt::format("{} is not in this version yet; there is: forge", QuoteValue(word)));
+  }
+  if (std::find(kServed.begin(), kServed.end(), word) == kServed.end()) {
+    return Invalid(fmt::format("unknown word {}; there is: forge{}", QuoteValue(word),
+                               DidYouMean(word, kServed)));
+  }
+  if (std::find(settings.compat.begin(), settings.compat.end(), word) == settings.compat.end()) {
+    settings.compat.emplace_back(word);
+  }
+  return {};
+}
+
+const std::vector<FutureListener>& FutureListeners() {
+  static const std::vector<FutureListener> kListeners = {
+      {"listen.resp", "KEYMILL_LISTEN_RESP", "RESP"},
+      {"listen.grpc", "KEYMILL_LISTEN_GRPC", "gRPC"},
+      {"listen.links", "KEYMILL_LISTEN_LINKS", "short links"}};
+  return kListeners;
+}
+
+Status CheckFutureListener(const FutureListener& listener, std::string_view text) {
+  if (text.empty()) return {};
+  return Invalid(fmt::format("this version does not speak {} yet; leave it out or set it to \"\"",
+                             listener.protocol));
+}
+
+const std::vector<SettingInfo>& SettingTable() {
+  static const std::vector<SettingInfo> kInfos = [] {
+    std::vector<SettingInfo> infos;
+    for (const SettingRow& row : SettingRows()) infos.push_back(row.info);
+    return infos;
+  }();
+  return kInfos;
+}
+
+std::string SettingValue(const Settings& settings, std::string_view path) {
+  const SettingRow* row = FindSetting(path);
+  KEYMILL_CHECK(row != nullptr);
+  return row->print(settings);
+}
+
+}  // namespace keymill::app

@@ -1,0 +1,65 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "keymill/store.h"
+
+#include "app/cli.h"
+#include "app/commands.h"
+#include "app/http_client.h"
+
+namespace keymill::app {
+namespace {
+
+bool Print(std::string_view lines) {
+  return std::fwrite(lines.data(), 1, lines.size(), stdout) == lines.size();
+}
+
+int MintFromServer(const MintFlags& flags) {
+  bool written = true;
+  const Status minted = MintOverHttp(flags.server, flags.keyspace, flags.count,
+                                     [&](std::string_view lines) { written &= Print(lines); });
+  if (!minted.ok()) return Fail(minted);
+  return written && std::fflush(stdout) == 0 ? kExitOk : kExitFailure;
+}
+
+}  // namespace
+
+int RunMint(const MintFlags& flags) {
+  if (!flags.server.empty()) return MintFromServer(flags);
+  Result<Config> config = ReadConfig(flags.common, /*read_dot_env=*/false);
+  if (!config.ok()) return Fail(config.status());
+  // Just what is asked for: nothing is left to be given back.
+  mint::EngineOptions engine;
+  engine.refill.block_size =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(flags.count, Store::kBlockCountMax));
+  Settings settings = config->settings;
+  settings.block_size = engine.refill.block_size;
+  settings.block_growth = "off";
+  settings.runway_target = std::chrono::milliseconds(1);
+  Result<embed::Opened> opened = OpenConfigured(settings, engine);
+  if (!opened.ok()) return Fail(opened.status());
+  mint::Engine& mill = *opened->engine;
+  Result<mint::Keyspace*> keyspace = mill.Lookup(flags.keyspace);
+  if (keyspace.code() == Code::kNotFound) {
+    return Fail({Code::kNotFound,
+                 fmt::format("there is no keyspace \"{0}\"; create it with: keymill keyspace "
+                             "create {0}",
+                             flags.keyspace)});
+  }
+  if (!keyspace.ok()) return Fail(keyspace.status());
+  bool written = true;
+  // Not less than a busy store may need, for as long as keys keep coming.
+  const MonotonicTime deadline = SystemClock().Monotonic() + std::chrono::minutes(10);
+  const Status minted = mill.Mint(**keyspace, flags.count, deadline,
+                                  [&](std::string_view lines) { written &= Print(lines); });
+  mill.Close();
+  if (std::fflush(stdout) != 0) written = false;
+  if (!minted.ok()) return Fail(minted);
+  return written ? kExitOk : kExitFailure;
+}
+
+}  // namespace keymill::app

@@ -1,0 +1,42 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "base/worker.h"
+
+#include <utility>
+
+namespace keymill {
+
+Worker::Worker(std::size_t queue_max) : queue_max_(queue_max), thread_([this] { Run(); }) {}
+
+Worker::~Worker() {
+  {
+    const MutexLock lock(mu_);
+    stop_ = true;
+    filled_.NotifyAll();
+  }
+  thread_.join();
+}
+
+bool Worker::Post(std::function<void()> task) {
+  const MutexLock lock(mu_);
+  if (stop_ || tasks_.size() >= queue_max_) return false;
+  tasks_.push_back(std::move(task));
+  filled_.NotifyOne();
+  return true;
+}
+
+void Worker::Run() {
+  for (;;) {
+    std::function<void()> task;
+    {
+      const MutexLock lock(mu_);
+      while (tasks_.empty() && !stop_) filled_.Wait(mu_);
+      if (stop_) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    task();
+  }
+}
+
+}  // namespace keymill

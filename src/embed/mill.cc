@@ -1,0 +1,121 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "keymill/keymill.h"
+#include "keymill/store.h"
+
+#include "base/fork.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "embed/open.h"
+
+namespace keymill {
+namespace {
+
+class EngineMill final : public Mill {
+ public:
+  explicit EngineMill(MillOptions options) : options_(std::move(options)) {}
+
+  ~EngineMill() override {
+    // A child that never used the mill must not give back its parent's blocks.
+    if (generation_ != ForkGeneration()) {
+      static_cast<void>(engine_.release());  // NOLINT(bugprone-unused-return-value)
+    }
+  }
+
+  Status Start() {
+    if (options_.block_size < 1 || options_.block_size > Store::kBlockCountMax) {
+      return {Code::kInvalidArgument, "block_size: use 1 to 16777216"};
+    }
+    if (!options_.log) DisableLog();
+    const ForkHold no_fork_while_opening;
+    const MutexLock lock(mu_);
+    return OpenLocked();
+  }
+
+  Status Create(std::string_view keyspace, const Recipe& recipe) override {
+    Result<mint::Engine*> engine = Engine();
+    if (!engine.ok()) return engine.status();
+    return (*engine)->Create(keyspace, recipe).status();
+  }
+
+  Result<std::string> Next(std::string_view keyspace) override {
+    Result<std::vector<std::string>> keys = Next(keyspace, 1);
+    if (!keys.ok()) return keys.status();
+    return std::move(keys->front());
+  }
+
+  Result<std::vector<std::string>> Next(std::string_view name, std::uint64_t count) override {
+    std::vector<std::string> keys;
+    if (count == 0) return Status(Code::kInvalidArgument, "count: use 1 or more");
+    Result<mint::Engine*> engine = Engine();
+    if (!engine.ok()) return engine.status();
+    Result<mint::Keyspace*> keyspace = (*engine)->Lookup(name);
+    if (!keyspace.ok()) return keyspace.status();
+    keys.reserve(std::min<std::uint64_t>(count, 1U << 20));
+    const MonotonicTime deadline = SystemClock().Monotonic() + options_.timeout;
+    Status minted = (*engine)->Mint(**keyspace, count, deadline, [&](std::string_view lines) {
+      while (!lines.empty()) {
+        const std::size_t end = lines.find('\n');
+        keys.emplace_back(lines.substr(0, end));
+        lines.remove_prefix(end + 1);
+      }
+    });
+    if (keys.empty()) return minted;
+    return keys;
+  }
+
+ private:
+  // The engine of this very process.
+  Result<mint::Engine*> Engine() {
+    if (generation_.load(std::memory_order_acquire) == ForkGeneration()) return engine_.get();
+    if (options_.store == "memory:") {
+      return Status(Code::kFailedPrecondition,
+                    "this process was forked, and a store in memory cannot be shared");
+    }
+    // F1: forked. The parent's engine is left as it lies: its thread is not here, its locks
+    // may be held by nobody, its blocks and its connections are the parent's.
+    const ForkHold no_fork_while_opening;
+    const MutexLock lock(mu_);
+    if (generation_ != ForkGeneration()) {
+      static_cast<void>(engine_.release());  // NOLINT(bugprone-unused-return-value)
+      if (Status opened = OpenLocked(); !opened.ok()) return opened;
+    }
+    return engine_.get();
+  }
+
+  Status OpenLocked() KEYMILL_REQUIRES(mu_) {
+    embed::OpenOptions open{.data_dir = options_.data_dir,
+                            .store = options_.store,
+                            .create = options_.create,
+                            .engine = {}};
+    open.engine.refill.block_size = options_.block_size;
+    Result<embed::Opened> opened = embed::OpenEngine(open);
+    if (!opened.ok()) return opened.status();
+    Result<mint::Engine::Created> ready =
+        opened->engine->Create("default", DefaultRecipe(Kind::kShuffled));
+    if (!ready.ok()) return ready.status();
+    engine_ = std::move(opened->engine);
+    generation_.store(ForkGeneration(), std::memory_order_release);
+    return {};
+  }
+
+  const MillOptions options_;
+  std::atomic<std::uint64_t> generation_{~std::uint64_t{0}};
+  Mutex mu_;  // Held while the engine is opened.
+  // Written under mu_ while no call can use it; read freely once generation_ says so.
+  std::unique_ptr<mint::Engine> engine_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Mill>> Mill::Open(const MillOptions& options) {
+  auto mill = std::make_unique<EngineMill>(options);
+  if (Status started = mill->Start(); !started.ok()) return started;
+  return std::unique_ptr<Mill>(std::move(mill));
+}
+
+}  // namespace keymill

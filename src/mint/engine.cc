@@ -1,0 +1,295 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// The calls that people and front ends make. The refiller is in refiller.cc.
+
+#include "mint/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "keys/recipe_text.h"
+
+namespace keymill::mint {
+namespace {
+
+std::span<const std::uint8_t> AsBytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// "host/pid/random": the first two for people, the last so that no two are ever the same.
+std::string MakeInstanceName() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"unknown"};
+  return fmt::format("{}/{}/{}", host.data(), ::getpid(), RandomHex(8));
+}
+
+Status NotIssued(std::string_view name, std::string_view why) {
+  return {Code::kNotFound, fmt::format("this key cannot have been issued by {}: {}", name, why)};
+}
+
+}  // namespace
+
+std::string_view ExplanationStateName(Explanation::State state) {
+  static constexpr std::array<std::string_view, 3> kNames = {"issued", "reserved", "unknown"};
+  return kNames.at(static_cast<std::size_t>(state));
+}
+
+Result<std::unique_ptr<Engine>> Engine::Open(EngineOptions options, std::unique_ptr<Store> store,
+                                             std::unique_ptr<WitnessFile> witness,
+                                             const Clock& clock) {
+  std::unique_ptr<Engine> engine(
+      new Engine(std::move(options), std::move(store), std::move(witness), clock));
+  if (Status started = engine->Start(); !started.ok()) return started;
+  return engine;
+}
+
+Engine::Engine(EngineOptions options, std::unique_ptr<Store> store,
+               std::unique_ptr<WitnessFile> witness, const Clock& clock)
+    : options_(std::move(options)),
+      clock_(clock),
+      store_(std::move(store)),
+      witness_(std::move(witness)),
+      instance_(MakeInstanceName()) {}
+
+Engine::~Engine() { Close(); }
+
+Status Engine::Start() {
+  Result<StoreIdentity> identity = store_->Identity(StoreDeadline());
+  if (!identity.ok()) return identity.status();
+  identity_ = *std::move(identity);
+  if (witness_) {
+    if (Status bound = witness_->Bind(identity_.store_id, options_.location); !bound.ok()) {
+      return bound;
+    }
+  }
+  if (options_.background) thread_ = std::thread([this] { Run(); });
+  return {};
+}
+
+MonotonicTime Engine::StoreDeadline() const { return clock_.Monotonic() + options_.store_timeout; }
+
+Result<Keyspace*> Engine::Adopt(const KeyspaceRecord& record) {
+  if (Keyspace* const known = Find(record.name)) return known;
+  Result<Recipe> recipe = keys::ParseRecipeText(record.recipe);
+  if (!recipe.ok()) return recipe.status();
+  if (keys::RecipeHash(record.recipe, AsBytes(record.secret)) != record.recipe_hash) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("use keyspace {}: recipe and secret in the store do not belong "
+                              "together",
+                              record.name));
+  }
+  Result<keys::Codec> codec = keys::Codec::Make(*recipe, AsBytes(record.secret));
+  if (!codec.ok()) return codec.status();
+  auto keyspace = std::make_unique<Keyspace>(record, *std::move(recipe), *std::move(codec),
+                                             options_.waiters_max, [this] { Notify(); });
+  Keyspace* const added = catalog_.Add(std::move(keyspace));
+  added->Observe(record);
+  return added;
+}
+
+Result<Keyspace*> Engine::Lookup(std::string_view name) {
+  if (Keyspace* const known = Find(name)) return known;
+  if (Status named = CheckKeyspaceName(name); !named.ok()) return named;
+  Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
+  if (!record.ok()) return record.status();
+  return Adopt(*record);
+}
+
+Status Engine::Differs(const KeyspaceRecord& record, const Recipe& recipe) const {
+  Result<Recipe> in_store = keys::ParseRecipeText(record.recipe);
+  const std::string what =
+      in_store.ok() ? keys::DescribeDifference(*in_store, recipe) : record.recipe;
+  return {Code::kFailedPrecondition,
+          fmt::format("keyspace {} exists with another recipe: {}. A recipe is fixed for ever; "
+                      "use the stored one, or another name",
+                      record.name, what)};
+}
+
+Result<Engine::Created> Engine::Create(std::string_view name, const Recipe& recipe) {
+  if (Status named = CheckKeyspaceName(name); !named.ok()) return named;
+  if (Status valid = keys::Codec::Validate(recipe); !valid.ok()) return valid;
+  const std::string text = keys::RecipeText(recipe);
+  std::string secret;
+  if (recipe.kind == Kind::kShuffled) {
+    std::array<std::uint8_t, keys::kSecretSize> bytes{};
+    RandomBytes(bytes);
+    secret.assign(bytes.begin(), bytes.end());
+  }
+  Result<keys::Codec> codec = keys::Codec::Make(recipe, AsBytes(secret));
+  if (!codec.ok()) return codec.status();
+  const NewKeyspace fresh{.name = std::string(name),
+                          .recipe = text,
+                          .recipe_hash = keys::RecipeHash(text, AsBytes(secret)),
+                          .secret = secret,
+                          .first = codec->begin(),
+                          .end = codec->end()};
+  Result<KeyspaceRecord> record = store_->CreateKeyspace(fresh, StoreDeadline());
+  if (!record.ok()) return record.status();
+  if (record->recipe != text) return Differs(*record, recipe);
+  if (record->state == KeyspaceState::kRetired) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("keyspace {} is retired, and its name is never reused", name));
+  }
+  Result<Keyspace*> keyspace = Adopt(*record);
+  if (!keyspace.ok()) return keyspace.status();
+  if (Status done = RecordWitness(**keyspace, {record->rev, record->next}); !done.ok()) {
+    return done;
+  }
+  // A sequence has no secret that could tell ours from another's; the first revision does.
+  const bool ours = record->secret == secret && record->rev == 1;
+  return Created{*keyspace, ours};
+}
+
+Status Engine::Retire(std::string_view name) {
+  Result<KeyspaceRecord> record = store_->RetireKeyspace(name, StoreDeadline());
+  if (!record.ok()) return record.status();
+  if (Keyspace* const keyspace = Find(name)) keyspace->Observe(*record);
+  return {};
+}
+
+Result<KeyspaceInfo> Engine::Inform(KeyspaceRecord record) {
+  Result<Recipe> recipe = keys::ParseRecipeText(record.recipe);
+  if (!recipe.ok()) return recipe.status();
+  KeyspaceInfo info;
+  info.recipe = *std::move(recipe);
+  info.capacity = record.end - record.first;
+  info.used = record.next - record.first;
+  info.left = record.end - record.next;
+  if (Keyspace* const keyspace = Find(record.name)) {
+    const Keyspace::Stats stats = keyspace->stats();
+    info.rate = stats.rate;
+    info.ahead = stats.ahead;
+    if (stats.rate > 0) info.runway_seconds = static_cast<double>(stats.ahead) / stats.rate;
+  }
+  const std::int64_t now_ms = clock_.WallMs();
+  const double age_seconds = static_cast<double>(now_ms - record.created_at_ms) / 1000;
+  const double average = age_seconds > 1 ? static_cast<double>(info.used) / age_seconds : 0;
+  const double pace = std::max(info.rate, average);
+  const double seconds = pace > 0 ? static_cast<double>(info.left) / pace : 0;
+  constexpr double kTenThousandYears = 3.2e11;  // Beyond this a date says nothing.
+  if (pace > 0 && seconds < kTenThousandYears) {
+    info.exhausted_at_ms = now_ms + static_cast<std::int64_t>(seconds * 1000);
+  }
+  info.record = std::move(record);
+  info.record.secret.clear();  // Nobody outside needs it.
+  return info;
+}
+
+Result<std::vector<KeyspaceInfo>> Engine::List() {
+  Result<std::vector<KeyspaceRecord>> records = store_->ListKeyspaces(StoreDeadline());
+  if (!records.ok()) return records.status();
+  std::vector<KeyspaceInfo> infos;
+  for (KeyspaceRecord& record : *records) {
+    Result<KeyspaceInfo> info = Inform(std::move(record));
+    if (!info.ok()) return info.status();
+    infos.push_back(*std::move(info));
+  }
+  return infos;
+}
+
+Result<KeyspaceInfo> Engine::Describe(std::string_view name) {
+  if (Status named = CheckKeyspaceName(name); !named.ok()) return named;
+  Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
+  if (!record.ok()) return record.status();
+  return Inform(*std::move(record));
+}
+
+Result<Explanation> Engine::Explain(std::string_view name, std::string_view key) {
+  Result<Keyspace*> found = Lookup(name);
+  if (!found.ok()) return found.status();
+  Keyspace& keyspace = **found;
+  Result<std::uint64_t> number = keyspace.codec().Decode(key);
+  if (!number.ok()) return NotIssued(name, number.status().message());
+  Result<std::optional<LedgerRow>> row = store_->FindBlock(keyspace.id(), *number, StoreDeadline());
+  if (!row.ok()) return row.status();
+  if (!row->has_value()) return NotIssued(name, fmt::format("number {} is unused", *number));
+  Explanation explanation{.state = Explanation::State::kReserved,
+                          .keyspace = keyspace.name(),
+                          .kind = keyspace.recipe().kind,
+                          .number = *number,
+                          .block = **std::move(row)};
+  const std::optional<bool> ours = keyspace.HandedOut(*number);
+  if (explanation.block.state == BlockState::kReturned) {
+    return NotIssued(name, fmt::format("number {} was given back unused", *number));
+  }
+  if (explanation.block.state == BlockState::kSpent || ours == true) {
+    explanation.state = Explanation::State::kIssued;
+  } else if (explanation.block.state == BlockState::kBurned) {
+    explanation.state = Explanation::State::kUnknown;
+  }
+  return explanation;
+}
+
+Result<RecoverReport> Engine::Recover(std::string_view name) {
+  Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
+  if (!record.ok()) return record.status();
+  Witness floor;
+  if (witness_) {
+    Result<Witness> seen = witness_->Read(identity_.store_id, record->id);
+    if (!seen.ok()) return seen.status();
+    floor = *seen;
+  }
+  Result<RecoverReport> report = store_->Recover(record->id, floor, StoreDeadline());
+  if (!report.ok() || !witness_) return report;
+  Result<Witness> kept = witness_->Record(identity_.store_id, record->id, name, report->seen);
+  if (!kept.ok()) return kept.status();
+  return report;
+}
+
+Status Engine::Mint(Keyspace& keyspace, std::uint64_t count, MonotonicTime deadline,
+                    const std::function<void(std::string_view)>& sink) {
+  struct Gate {
+    Mutex mu;
+    CondVar woken;
+    bool open KEYMILL_GUARDED_BY(mu) = false;
+  };
+  constexpr std::uint64_t kBatch = 512;
+  std::string text;
+  while (count > 0) {
+    const Reservoir::Run run = keyspace.Take(std::min(count, kBatch));
+    if (run.count > 0) {
+      text.resize(run.count * (keyspace.codec().size_max() + 1));
+      const auto written = keyspace.codec().Encode(run.first, static_cast<std::uint32_t>(run.count),
+                                                   "\n", text.data());
+      if (written.keys > 0) sink(std::string_view(text).substr(0, written.bytes));
+      count -= written.keys;
+      continue;
+    }
+    if (Status verdict = keyspace.Verdict(); !verdict.ok()) return verdict;
+    const auto gate = std::make_shared<Gate>();
+    Result<std::uint64_t> waiter = keyspace.Await(count, [gate] {
+      const MutexLock lock(gate->mu);
+      gate->open = true;
+      gate->woken.NotifyAll();
+    });
+    if (!waiter.ok()) return waiter.status();
+    if (*waiter == 0) continue;
+    const MutexLock lock(gate->mu);
+    while (!gate->open) {
+      if (gate->woken.WaitUntil(gate->mu, deadline) || gate->open) continue;
+      keyspace.Forget(*waiter);
+      return keyspace.DeadlineVerdict();
+    }
+  }
+  return {};
+}
+
+Status Engine::Ready() const {
+  if (closed_.load(std::memory_order_relaxed)) return {Code::kUnavailable, "shutting down"};
+  if (failed_.load(std::memory_order_relaxed)) {
+    return {Code::kInternal, "the store failed for good"};
+  }
+  if (store_up_.load(std::memory_order_relaxed)) return {};
+  for (Keyspace* const keyspace : catalog_.All()) {
+    if (keyspace->stats().ahead > 0) return {};  // It can still mint without the store.
+  }
+  return {Code::kUnavailable, "the store is away and no numbers are left"};
+}
+
+}  // namespace keymill::mint

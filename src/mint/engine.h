@@ -1,0 +1,200 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// The mint: keyspaces by name, kept supplied from the store by one background thread.
+// Everything that a front end can do with keys is a call of this class.
+
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "keymill/clock.h"
+#include "keymill/keyspace.h"
+#include "keymill/status.h"
+#include "keymill/store.h"
+
+#include "base/mutex.h"
+#include "mint/catalog.h"
+#include "mint/keyspace.h"
+#include "mint/refill_policy.h"
+#include "mint/witness_file.h"
+
+namespace keymill::mint {
+
+struct EngineOptions {
+  RefillOptions refill;
+
+  // How long one call to the store may take. Longer than a busy store needs, shorter than
+  // people wait.
+  std::chrono::milliseconds store_timeout{1'000};
+
+  // How often the store is looked at although nothing is needed, so that a rollback is
+  // noticed while the reservoir still lasts.
+  std::chrono::milliseconds audit_interval{3'000};
+
+  // Requests that may wait for a block of one keyspace at once.
+  std::uint32_t waiters_max = 100'000;
+
+  // Where the store is, for messages and for the witness.
+  std::string location;
+
+  // Whether a thread keeps the reservoirs supplied. Off in tests that call StepForTest.
+  bool background = true;
+
+  // The store failed in a way that no retry can mend (I20). Called once, from the refiller.
+  std::function<void(const Status&)> on_fatal;
+};
+
+// A keyspace for people: what it is and how far it has come.
+struct KeyspaceInfo {
+  KeyspaceRecord record;
+  Recipe recipe;
+  std::uint64_t capacity = 0;
+  std::uint64_t used = 0;  // Reserved at some time, by anybody.
+  std::uint64_t left = 0;
+  double rate = 0;                              // Keys per second, this instance, now.
+  std::optional<std::int64_t> exhausted_at_ms;  // At the present rate, or the average one.
+  std::uint64_t ahead = 0;                      // Numbers in this instance's reservoir.
+  std::optional<double> runway_seconds;         // How long those last; none without demand.
+};
+
+// What is known of a key.
+struct Explanation {
+  enum class State : std::uint8_t { kIssued, kReserved, kUnknown };
+  State state = State::kUnknown;
+  std::string keyspace;
+  Kind kind = Kind::kShuffled;
+  std::uint64_t number = 0;
+  LedgerRow block;
+};
+std::string_view ExplanationStateName(Explanation::State state);
+
+// Safe for concurrent use by multiple threads. Only Find, and what Find returns, is made for
+// the path of a request; everything else may wait for the store.
+class Engine {
+ public:
+  // Takes the store and, except for stores without a memory, a witness. Starts the refiller.
+  // Errors: kFailedPrecondition when the witness knows another store at this location.
+  static Result<std::unique_ptr<Engine>> Open(EngineOptions options, std::unique_ptr<Store> store,
+                                              std::unique_ptr<WitnessFile> witness,
+                                              const Clock& clock = SystemClock());
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // The keyspace, if this instance has used it before. Lock-free.
+  [[nodiscard]] Keyspace* Find(std::string_view name) const { return catalog_.Find(name); }
+
+  // The same, but asks the store when this instance does not know it.
+  // Errors: kNotFound, kUnavailable.
+  Result<Keyspace*> Lookup(std::string_view name);
+
+  struct Created {
+    Keyspace* keyspace = nullptr;
+    bool fresh = false;  // Whether this call created it.
+  };
+  // Creates the keyspace, or finds that it exists with the same recipe.
+  // Errors:
+  //   kInvalidArgument     the name or the recipe cannot be.
+  //   kFailedPrecondition  it exists with another recipe (the message says what differs), or
+  //                        it is retired.
+  Result<Created> Create(std::string_view name, const Recipe& recipe);
+
+  // Ends the keyspace for ever. Errors: kNotFound.
+  Status Retire(std::string_view name);
+
+  Result<std::vector<KeyspaceInfo>> List();
+  Result<KeyspaceInfo> Describe(std::string_view name);
+
+  // Errors: kNotFound when the keyspace does not exist, or the key cannot have been issued.
+  Result<Explanation> Explain(std::string_view name, std::string_view key);
+
+  // Reopens a quarantined keyspace above everything that the store and the witness know.
+  Result<RecoverReport> Recover(std::string_view name);
+
+  // Reserves the first block ahead of the first request.
+  void WarmUp(Keyspace& keyspace);
+
+  // Mints `count` keys and gives them to `sink` in order, several at a time, each followed by
+  // a newline. Waits for blocks until `deadline`. For callers that may block.
+  // Errors: those of Keyspace::Verdict and DeadlineVerdict. Keys that `sink` got are issued.
+  Status Mint(Keyspace& keyspace, std::uint64_t count, MonotonicTime deadline,
+              const std::function<void(std::string_view)>& sink);
+
+  // Whether minting works: OK, or why not. Does not touch the store.
+  Status Ready() const;
+
+  // Gives back what was not used and ends the refiller. Nothing can be minted afterwards.
+  // Returns how many numbers were given back. Works once.
+  std::uint64_t Close();
+
+  // One round of the refiller, for tests that have no background thread.
+  void StepForTest() { Step(); }
+
+  [[nodiscard]] const std::string& instance() const { return instance_; }
+  [[nodiscard]] const StoreIdentity& identity() const { return identity_; }
+  [[nodiscard]] const EngineOptions& options() const { return options_; }
+
+ private:
+  Engine(EngineOptions options, std::unique_ptr<Store> store, std::unique_ptr<WitnessFile> witness,
+         const Clock& clock);
+
+  Status Start();
+  [[nodiscard]] MonotonicTime StoreDeadline() const;
+
+  Result<Keyspace*> Adopt(const KeyspaceRecord& record);
+  Result<KeyspaceInfo> Inform(KeyspaceRecord record);
+  Status Differs(const KeyspaceRecord& record, const Recipe& recipe) const;
+
+  // The refiller.
+  void Run();
+  void Notify();
+  MonotonicTime Step();  // When the next one is due.
+  // Both return false when the store should be left alone for a while.
+  bool Refill(Keyspace& keyspace) KEYMILL_REQUIRES(refill_mu_);
+  bool Settle(const Keyspace& keyspace, const Status& failure);
+  Result<Block> ReserveBlock(Keyspace& keyspace, std::uint32_t count,
+                             const std::vector<std::string>& spent);
+  void Audit();
+  void AuditOne(Keyspace& keyspace, const KeyspaceRecord& record);
+  Result<Witness> Witnessed(const Keyspace& keyspace);
+  Status RecordWitness(const Keyspace& keyspace, const Witness& seen);
+  void Fatal(const Status& why);
+
+  const EngineOptions options_;
+  const Clock& clock_;
+  const std::unique_ptr<Store> store_;
+  const std::unique_ptr<WitnessFile> witness_;  // May be null.
+  const std::string instance_;
+  StoreIdentity identity_;  // Written by Start only.
+  Catalog catalog_;
+
+  std::atomic<bool> store_up_{true};
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> closed_{false};
+
+  Mutex refill_mu_;  // Held while a step runs: one at a time.
+  MonotonicTime audit_due_ KEYMILL_GUARDED_BY(refill_mu_);
+  MonotonicTime retry_not_before_ KEYMILL_GUARDED_BY(refill_mu_);
+
+  Mutex seen_mu_;
+  // What this process has seen itself, by keyspace id: the witness when there is no file.
+  std::map<std::string, Witness> seen_ KEYMILL_GUARDED_BY(seen_mu_);
+
+  Mutex mu_;
+  CondVar wake_;
+  bool notified_ KEYMILL_GUARDED_BY(mu_) = false;
+  bool stop_ KEYMILL_GUARDED_BY(mu_) = false;
+  std::thread thread_;
+};
+
+}  // namespace keymill::mint

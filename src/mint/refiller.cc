@@ -1,0 +1,249 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// The engine's background half: one thread that makes blocking calls to the store, so that
+// no request has to. It keeps every reservoir supplied and looks at the store every few
+// seconds to notice when it has gone back in time.
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "mint/engine.h"
+
+namespace keymill::mint {
+namespace {
+
+// After a failure the store is left alone for this long, however many requests arrive.
+constexpr std::chrono::milliseconds kRetryPause{50};
+
+// Blocks reserved for one keyspace before the others get their turn.
+constexpr int kBlocksPerTurn = 64;
+
+}  // namespace
+
+void Engine::Notify() {
+  const MutexLock lock(mu_);
+  notified_ = true;
+  wake_.NotifyOne();
+}
+
+void Engine::Run() {
+  for (;;) {
+    const MonotonicTime due = Step();
+    const MutexLock lock(mu_);
+    while (!notified_ && !stop_) {
+      if (!wake_.WaitUntil(mu_, due)) break;
+    }
+    notified_ = false;
+    if (stop_) return;
+  }
+}
+
+MonotonicTime Engine::Step() {
+  const MutexLock lock(refill_mu_);
+  const MonotonicTime now = clock_.Monotonic();
+  if (failed_) return now + std::chrono::hours(1);
+  if (now < retry_not_before_) return retry_not_before_;
+  const bool audit = now >= audit_due_;
+  if (audit) {
+    Audit();
+    audit_due_ = clock_.Monotonic() + options_.audit_interval;
+  }
+  bool reachable = true;
+  for (Keyspace* const keyspace : catalog_.All()) {
+    // An exhausted keyspace is asked again only now and then: somebody may give back.
+    if (!audit && keyspace->Verdict().code() == Code::kExhausted) continue;
+    reachable = Refill(*keyspace);
+    if (!reachable) break;
+  }
+  if (!reachable) {
+    retry_not_before_ = clock_.Monotonic() + kRetryPause;
+    return retry_not_before_;
+  }
+  return audit_due_;
+}
+
+bool Engine::Refill(Keyspace& keyspace) {
+  for (int i = 0; i < kBlocksPerTurn; ++i) {
+    const std::uint32_t count = keyspace.WantedCount(options_.refill, clock_.Monotonic());
+    if (count == 0) return true;
+    const std::vector<std::string> spent = keyspace.SpentBlocks();
+    Result<Block> block = ReserveBlock(keyspace, count, spent);
+    if (!block.ok()) {
+      keyspace.RefillFailed(block.status());
+      return Settle(keyspace, block.status());
+    }
+    store_up_ = true;
+    // W1: the witness knows of a block before its first key can leave.
+    if (Status seen = RecordWitness(keyspace, block->seen); !seen.ok()) {
+      Log(LogLevel::kError, "mint", "{}; block of {} not used", seen.message(), keyspace.name());
+      store_->GiveBack(keyspace.id(), block->id, block->first, StoreDeadline())
+          .status()
+          .Ignore();  // Then it is burned, which is always allowed.
+      keyspace.RefillFailed(seen);
+      return false;
+    }
+    if (!keyspace.AddBlock(*block, spent)) {
+      store_->GiveBack(keyspace.id(), block->id, block->first, StoreDeadline()).status().Ignore();
+      return true;
+    }
+    Log(LogLevel::kDebug, "mint", "reserved {} numbers of {} from {}", block->count,
+        keyspace.name(), block->first);
+  }
+  return true;
+}
+
+bool Engine::Settle(const Keyspace& keyspace, const Status& failure) {
+  switch (failure.code()) {
+    case Code::kInternal:
+      Fatal(failure);
+      return false;
+    case Code::kUnavailable:
+    case Code::kDeadlineExceeded:
+      if (store_up_.exchange(false)) {
+        Log(LogLevel::kWarn, "mint", "the store is away: {}", failure.message());
+      }
+      return false;
+    case Code::kUnknownOutcome:
+      Log(LogLevel::kWarn, "mint", "a block of {} is burned: {}", keyspace.name(),
+          failure.message());
+      return false;
+    case Code::kExhausted:
+      Log(LogLevel::kWarn, "mint", "{}", failure.message());
+      return true;
+    default:
+      Log(LogLevel::kError, "mint", "keyspace {} stops: {}", keyspace.name(), failure.message());
+      return true;
+  }
+}
+
+Result<Block> Engine::ReserveBlock(Keyspace& keyspace, std::uint32_t count,
+                                   const std::vector<std::string>& spent) {
+  Result<Witness> witness = Witnessed(keyspace);
+  if (!witness.ok()) return witness.status();
+  const bool counts_upwards = keyspace.recipe().kind == Kind::kSequence;
+  return store_->Reserve({.keyspace_id = keyspace.id(),
+                          .recipe_hash = keyspace.recipe_hash(),
+                          .count = count,
+                          .witness = *witness,
+                          .instance = instance_,
+                          .reservation = RandomHex(16),
+                          .above = counts_upwards ? keyspace.number_end() : 0,
+                          .spent = spent},
+                         StoreDeadline());
+}
+
+Result<Witness> Engine::Witnessed(const Keyspace& keyspace) {
+  Witness seen;
+  {
+    const MutexLock lock(seen_mu_);
+    seen = seen_[keyspace.id()];
+  }
+  if (!witness_) return seen;
+  Result<Witness> kept = witness_->Read(identity_.store_id, keyspace.id());
+  if (!kept.ok()) return kept.status();
+  return Witness{std::max(seen.rev, kept->rev), std::max(seen.next, kept->next)};
+}
+
+Status Engine::RecordWitness(const Keyspace& keyspace, const Witness& now) {
+  {
+    const MutexLock lock(seen_mu_);
+    Witness& seen = seen_[keyspace.id()];
+    seen = {std::max(seen.rev, now.rev), std::max(seen.next, now.next)};
+  }
+  if (!witness_) return {};
+  return witness_->Record(identity_.store_id, keyspace.id(), keyspace.name(), now).status();
+}
+
+void Engine::Audit() {
+  if (catalog_.All().empty()) return;
+  Result<std::vector<KeyspaceRecord>> records = store_->ListKeyspaces(StoreDeadline());
+  if (!records.ok()) {
+    if (records.code() == Code::kInternal) {
+      Fatal(records.status());
+    } else if (store_up_.exchange(false)) {
+      Log(LogLevel::kWarn, "mint", "the store is away: {}", records.status().message());
+    }
+    return;
+  }
+  if (!store_up_.exchange(true)) Log(LogLevel::kInfo, "mint", "the store is back");
+  for (Keyspace* const keyspace : catalog_.All()) {
+    const auto found =
+        std::find_if(records->begin(), records->end(),
+                     [&](const KeyspaceRecord& record) { return record.id == keyspace->id(); });
+    if (found == records->end()) {
+      keyspace->RefillFailed(
+          {Code::kQuarantined, fmt::format("keyspace {} has vanished from the store: the store was "
+                                           "replaced or went back",
+                                           keyspace->name())});
+      continue;
+    }
+    AuditOne(*keyspace, *found);
+  }
+}
+
+void Engine::AuditOne(Keyspace& keyspace, const KeyspaceRecord& record) {
+  Result<Witness> seen = Witnessed(keyspace);
+  if (!seen.ok()) return;  // The next reservation meets the same failure and says so.
+  if (record.state == KeyspaceState::kOpen &&
+      (record.rev < seen->rev || record.next < seen->next)) {
+    const std::string reason = fmt::format(
+        "the store went back: revision {} and next number {} were seen, now it says "
+        "{} and {}",
+        seen->rev, seen->next, record.rev, record.next);
+    Log(LogLevel::kError, "mint", "keyspace {} is quarantined: {}", keyspace.name(), reason);
+    if (Status done = store_->Quarantine(keyspace.id(), reason, StoreDeadline()); !done.ok()) {
+      Log(LogLevel::kError, "mint", "{}", done.message());
+    }
+    keyspace.RefillFailed({Code::kQuarantined, reason});
+    return;
+  }
+  if (record.rev > seen->rev) {
+    RecordWitness(keyspace, {record.rev, record.next}).Ignore();  // Retried at the next look.
+  }
+  keyspace.Observe(record);
+}
+
+void Engine::WarmUp(Keyspace& keyspace) {
+  keyspace.Want();
+  const MutexLock lock(refill_mu_);
+  Refill(keyspace);
+}
+
+void Engine::Fatal(const Status& why) {
+  if (failed_.exchange(true)) return;
+  Log(LogLevel::kError, "mint", "the store failed for good: {}", why.message());
+  for (Keyspace* const keyspace : catalog_.All()) keyspace->RefillFailed(why);
+  if (options_.on_fatal) options_.on_fatal(why);
+}
+
+std::uint64_t Engine::Close() {
+  if (closed_.exchange(true)) return 0;
+  {
+    const MutexLock lock(mu_);
+    stop_ = true;
+    wake_.NotifyAll();
+  }
+  if (thread_.joinable()) thread_.join();
+  std::uint64_t given_back = 0;
+  const MutexLock lock(refill_mu_);
+  for (Keyspace* const keyspace : catalog_.All()) {
+    for (const Keyspace::Settlement& block : keyspace->Close()) {
+      Result<Witness> done =
+          store_->GiveBack(keyspace->id(), block.block_id, block.first_unused, StoreDeadline());
+      if (!done.ok()) {
+        Log(LogLevel::kWarn, "mint", "{}; {} numbers of {} are burned", done.status().message(),
+            block.unused, keyspace->name());
+        continue;
+      }
+      given_back += block.unused;
+      RecordWitness(*keyspace, *done).Ignore();  // Older is safe: it only notices less.
+    }
+  }
+  return given_back;
+}
+
+}  // namespace keymill::mint

@@ -1,0 +1,236 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "mint/witness_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace keymill::mint {
+namespace {
+
+constexpr std::string_view kHeader = "keymill-witness 1";
+constexpr std::string_view kFooter = "end";
+
+Status SystemError(std::string_view what, const std::filesystem::path& path) {
+  return {Code::kUnavailable,
+          fmt::format("{} {}: {}", what, path.string(), std::generic_category().message(errno))};
+}
+
+Status Damaged(const std::filesystem::path& path) {
+  return {Code::kFailedPrecondition,
+          fmt::format("read {}: the witness is damaged. Restore it from another copy; only if "
+                      "you are sure that the store was never rolled back, move it away",
+                      path.string())};
+}
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+bool WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+int OpenLockFile(const std::filesystem::path& directory) {
+  return ::open((directory / "witness.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
+bool LockExclusively(int fd) {
+  int code = 0;
+  while ((code = ::flock(fd, LOCK_EX)) != 0 && errno == EINTR) {
+  }
+  return code == 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WitnessFile>> WitnessFile::Open(const std::filesystem::path& directory) {
+  std::error_code error;
+  if (!std::filesystem::exists(directory, error)) {
+    const auto parent = directory.parent_path();
+    if (!parent.empty()) std::filesystem::create_directories(parent, error);
+    if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+      return SystemError("create", directory);
+    }
+  }
+  const int fd = OpenLockFile(directory);
+  if (fd < 0) return SystemError("open the lock file in", directory);
+  std::unique_ptr<WitnessFile> file(new WitnessFile(directory, fd));
+  if (Result<Contents> contents = file->Load(); !contents.ok()) return contents.status();
+  return file;
+}
+
+WitnessFile::WitnessFile(std::filesystem::path directory, int lock_fd)
+    : directory_(std::move(directory)), path_(directory_ / "witness"), lock_fd_(lock_fd) {}
+
+WitnessFile::~WitnessFile() { ::close(lock_fd_); }
+
+WitnessFile::Lock::~Lock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<WitnessFile::Lock> WitnessFile::LockDirectory() {
+  // A file of its own: the holder may record in the witness meanwhile.
+  const auto path = directory_ / "open.lock";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return SystemError("open", path);
+  Lock lock(fd);
+  if (!LockExclusively(fd)) return SystemError("lock", path);
+  return lock;
+}
+
+Result<WitnessFile::Contents> WitnessFile::Load() const {
+  Contents contents;
+  std::ifstream in(path_);
+  if (!in) {
+    std::error_code error;
+    if (!std::filesystem::exists(path_, error)) return contents;
+    return SystemError("read", path_);
+  }
+  std::string line;
+  if (!std::getline(in, line) || line != kHeader) return Damaged(path_);
+  bool ended = false;
+  while (std::getline(in, line)) {
+    if (ended) return Damaged(path_);
+    std::istringstream fields(line);
+    std::string word;
+    std::string store_id;
+    fields >> word;
+    if (word == kFooter) {
+      ended = true;
+    } else if (word == "store" && fields >> store_id) {
+      std::string location;
+      std::getline(fields >> std::ws, location);
+      contents.locations[store_id] = location;
+    } else if (word == "keyspace") {
+      std::string id;
+      Entry entry;
+      if (!(fields >> store_id >> id >> entry.seen.rev >> entry.seen.next >> entry.name)) {
+        return Damaged(path_);
+      }
+      contents.keyspaces[{store_id, id}] = entry;
+    } else {
+      return Damaged(path_);
+    }
+  }
+  if (!ended) return Damaged(path_);
+  return contents;
+}
+
+Status WitnessFile::Save(const Contents& contents) const {
+  std::string text = fmt::format("{}\n", kHeader);
+  for (const auto& [id, location] : contents.locations) {
+    text += fmt::format("store {} {}\n", id, location);
+  }
+  for (const auto& [ids, entry] : contents.keyspaces) {
+    text += fmt::format("keyspace {} {} {} {} {}\n", ids.first, ids.second, entry.seen.rev,
+                        entry.seen.next, entry.name);
+  }
+  text += fmt::format("{}\n", kFooter);
+  const auto fresh = directory_ / "witness.new";
+  const FileDescriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (file.get() < 0) return SystemError("write", fresh);
+  if (!WriteAll(file.get(), text) || ::fsync(file.get()) != 0) return SystemError("write", fresh);
+  if (::rename(fresh.c_str(), path_.c_str()) != 0) return SystemError("replace", path_);
+  const FileDescriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0 || ::fsync(directory.get()) != 0) {
+    return SystemError("sync", directory_);
+  }
+  return {};
+}
+
+template <typename Change>
+Status WitnessFile::Update(Change change) {
+  const MutexLock lock(mu_);
+  if (!LockExclusively(lock_fd_)) return SystemError("lock", path_);
+  Status done;
+  Result<Contents> contents = Load();
+  if (!contents.ok()) {
+    done = contents.status();
+  } else if (change(*contents)) {
+    done = Save(*contents);
+  }
+  ::flock(lock_fd_, LOCK_UN);
+  return done;
+}
+
+std::string WitnessFile::RememberedLocation() {
+  std::string location;
+  Update([&](Contents& contents) {
+    if (!contents.locations.empty()) location = contents.locations.begin()->second;
+    return false;
+  }).Ignore();  // Open has read the same file a moment ago.
+  return location;
+}
+
+Status WitnessFile::Bind(std::string_view store_id, std::string_view location) {
+  Status refused;
+  Status done = Update([&](Contents& contents) {
+    for (const auto& [id, known] : contents.locations) {
+      if (known != location || id == store_id) continue;
+      refused = Status(Code::kFailedPrecondition,
+                       fmt::format("open {}: another store was here before (its id was {}, this "
+                                   "one's is {}). Put the right one back; if the change is meant, "
+                                   "move {} away",
+                                   location, id, store_id, path_.string()));
+      return false;
+    }
+    std::string& known = contents.locations[std::string(store_id)];
+    if (known == location) return false;
+    known = location;
+    return true;
+  });
+  return refused.ok() ? done : refused;
+}
+
+Result<Witness> WitnessFile::Read(std::string_view store_id, std::string_view keyspace_id) {
+  Witness seen;
+  Status done = Update([&](Contents& contents) {
+    const auto found = contents.keyspaces.find({std::string(store_id), std::string(keyspace_id)});
+    if (found != contents.keyspaces.end()) seen = found->second.seen;
+    return false;
+  });
+  if (!done.ok()) return done;
+  return seen;
+}
+
+Result<Witness> WitnessFile::Record(std::string_view store_id, std::string_view keyspace_id,
+                                    std::string_view name, const Witness& seen) {
+  Witness merged;
+  Status done = Update([&](Contents& contents) {
+    Entry& entry = contents.keyspaces[{std::string(store_id), std::string(keyspace_id)}];
+    merged = {std::max(entry.seen.rev, seen.rev), std::max(entry.seen.next, seen.next)};
+    if (merged == entry.seen && entry.name == name) return false;
+    entry = {std::string(name), merged};
+    return true;
+  });
+  if (!done.ok()) return done;
+  return merged;
+}
+
+}  // namespace keymill::mint

@@ -1,0 +1,91 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// The witness: a small fsynced file beside, but not inside, the store. It remembers the
+// highest revision and next number that this host has seen of each keyspace, so that a
+// store that was rolled back is noticed.
+
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "keymill/status.h"
+#include "keymill/store.h"
+
+#include "base/mutex.h"
+
+namespace keymill::mint {
+
+// Several processes may share one file: every change locks it, reads it, merges by maximum
+// and replaces it whole. Safe for concurrent use by multiple threads.
+class WitnessFile {
+ public:
+  // Opens DIRECTORY/witness; creates the directory (for its owner only) if need be, but no
+  // file before there is something to say.
+  // Errors:
+  //   kFailedPrecondition  the file is damaged: the message says what to do.
+  //   kUnavailable         the directory cannot be made or read.
+  static Result<std::unique_ptr<WitnessFile>> Open(const std::filesystem::path& directory);
+
+  ~WitnessFile();
+  WitnessFile(const WitnessFile&) = delete;
+  WitnessFile& operator=(const WitnessFile&) = delete;
+
+  // While one lives, no other process opens or creates a store with this directory.
+  class Lock {
+   public:
+    explicit Lock(int fd) : fd_(fd) {}
+    ~Lock();
+    Lock(Lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Lock& operator=(Lock&&) = delete;
+
+   private:
+    int fd_;
+  };
+  Result<Lock> LockDirectory();
+
+  // The location of a store that this witness remembers, or "" when it remembers none.
+  std::string RememberedLocation();
+
+  // Ties the witness to the store at `location`.
+  // Errors: kFailedPrecondition when another store was seen at this very location before.
+  Status Bind(std::string_view store_id, std::string_view location);
+
+  // The highest that any process using this file has seen.
+  Result<Witness> Read(std::string_view store_id, std::string_view keyspace_id);
+
+  // Merges `seen` and makes it durable; returns the merged value.
+  Result<Witness> Record(std::string_view store_id, std::string_view keyspace_id,
+                         std::string_view name, const Witness& seen);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  struct Entry {
+    std::string name;
+    Witness seen;
+  };
+  struct Contents {
+    std::map<std::string, std::string, std::less<>> locations;  // By store id.
+    std::map<std::pair<std::string, std::string>, Entry> keyspaces;
+  };
+
+  WitnessFile(std::filesystem::path directory, int lock_fd);
+
+  Result<Contents> Load() const;
+  Status Save(const Contents& contents) const;
+  // Runs `change` on the contents under the file lock; saves when it returns true.
+  template <typename Change>
+  Status Update(Change change) KEYMILL_EXCLUDES(mu_);
+
+  const std::filesystem::path directory_;
+  const std::filesystem::path path_;
+  Mutex mu_;  // flock is per open file, so threads of one process need a lock of their own.
+  const int lock_fd_ KEYMILL_GUARDED_BY(mu_);
+};
+
+}  // namespace keymill::mint

@@ -1,0 +1,68 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// One TCP connection on one event loop.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "net/session.h"
+
+namespace keymill::net {
+
+class Loop;
+
+// Used by its loop's thread only. An idle one holds no buffer: input is read into the loop's
+// own, and only what is left over of a request is kept here.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Loop& loop, boost::asio::ip::tcp::socket socket);
+  ~Connection();
+
+  void Start(const SessionFactory& factory);
+
+  // Closes it if a deadline has passed. Called by the loop about once a second.
+  void CheckDeadline(MonotonicTime now);
+
+  // The server stops: whatever is in the socket is still answered.
+  void Drain();
+  // Nothing is going on: between requests, nothing to write.
+  [[nodiscard]] bool idle() const;
+  void Close();
+
+ private:
+  enum class State : std::uint8_t { kReading, kWaiting, kWriting, kClosed };
+
+  void WaitReadable();
+  void OnReadable();
+  void WaitWritable();
+  void OnWritable();
+  void OnWake();
+  // Lets the session work on `input`; keeps what it leaves.
+  void Work(std::string_view input);
+  void Follow(const Step& step);
+  // Writes what it can; the rest is kept. False when the connection is gone.
+  bool Write(std::string_view output);
+  void ArmWakeTimer(MonotonicTime at);
+  void SetDeadline(std::chrono::milliseconds after);
+
+  Loop& loop_;
+  boost::asio::ip::tcp::socket socket_;
+  std::unique_ptr<Session> session_;
+  State state_ = State::kReading;
+  Want after_write_ = Want::kInput;
+  bool in_request_ = false;
+  MonotonicTime deadline_;
+  std::string input_;   // Left over: the beginning of a request.
+  std::string output_;  // Not yet taken by the peer.
+  std::size_t written_ = 0;
+  std::unique_ptr<boost::asio::steady_timer> wake_timer_;
+};
+
+}  // namespace keymill::net

@@ -1,0 +1,85 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "net/loop.h"
+
+#include <utility>
+#include <vector>
+
+#include <boost/asio/post.hpp>
+
+namespace keymill::net {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{500};
+
+// Idle connections are left open this many ticks of a drain, so that a client whose request
+// is on its way learns from our answer, not from a reset, that it should go elsewhere.
+constexpr int kIdleDrainTicks = 2;
+
+}  // namespace
+
+Loop::Loop(const ServerOptions& options, std::atomic<std::size_t>& connection_count)
+    : options_(options),
+      connection_count_(connection_count),
+      context_(1),
+      work_(boost::asio::make_work_guard(context_)),
+      tick_(context_) {
+  write_buffer.reserve(64 * 1024);
+}
+
+Loop::~Loop() {
+  Stop();
+  Join();
+}
+
+void Loop::Start() {
+  thread_ = std::thread([this] { context_.run(); });
+}
+
+void Loop::Stop() { context_.stop(); }
+
+void Loop::Join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Loop::Adopt(boost::asio::ip::tcp::socket socket, const SessionFactory& factory) {
+  const auto connection = std::make_shared<Connection>(*this, std::move(socket));
+  connections_.insert(connection);
+  if (!std::exchange(ticking_, true)) Tick();
+  connection->Start(factory);
+  if (draining_) connection->Drain();
+}
+
+void Loop::Remove(const std::shared_ptr<Connection>& connection) {
+  if (connections_.erase(connection) > 0) {
+    connection_count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+void Loop::Drain() {
+  draining_ = true;
+  const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
+  for (const auto& connection : all) connection->Drain();
+}
+
+// One coarse timer for all connections: setting and cancelling one per request would cost
+// more than the request.
+void Loop::Tick() {
+  const MonotonicTime time = now();
+  if (draining_) ++drain_ticks_;
+  const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
+  for (const auto& connection : all) {
+    connection->CheckDeadline(time);
+    if (drain_ticks_ >= kIdleDrainTicks && connection->idle()) connection->Close();
+  }
+  if (connections_.empty()) {
+    ticking_ = false;
+    return;
+  }
+  tick_.expires_after(kTick);
+  tick_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) Tick();
+  });
+}
+
+}  // namespace keymill::net

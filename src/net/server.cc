@@ -1,0 +1,179 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "net/server.h"
+
+#include <atomic>
+#include <future>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "net/loop.h"
+
+namespace keymill::net {
+
+namespace asio = boost::asio;
+using Error = boost::system::error_code;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr int kBacklog = 4096;
+
+}  // namespace
+
+// One listener, on the first loop, deals connections to the loops in turn: each gets its
+// share even when there are few, and no connection is lost in the queue of a listener that
+// closes (docs/adr/0003).
+class Server::Impl {
+ public:
+  Impl(const ServerOptions& options, SessionFactory factory)
+      : options_(options), factory_(std::move(factory)) {
+    for (std::uint32_t i = 0; i < std::max(1U, options_.threads); ++i) {
+      loops_.push_back(std::make_unique<Loop>(options_, connections_));
+    }
+    acceptor_ = std::make_unique<tcp::acceptor>(loops_.front()->context());
+    retry_ = std::make_unique<asio::steady_timer>(loops_.front()->context());
+  }
+
+  ~Impl() {
+    for (const auto& loop : loops_) loop->Stop();
+    for (const auto& loop : loops_) loop->Join();
+  }
+
+  Status Listen() {
+    Error error;
+    const auto address = asio::ip::make_address(options_.address, error);
+    if (error) {
+      return {Code::kInvalidArgument,
+              fmt::format("listen on {}: this is no IP address", options_.address)};
+    }
+    const tcp::endpoint endpoint(address, options_.port);
+    acceptor_->open(endpoint.protocol(), error);
+    if (!error) acceptor_->set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor_->bind(endpoint, error);
+    if (!error) acceptor_->listen(kBacklog, error);
+    if (!error) acceptor_->non_blocking(true, error);
+    if (error == asio::error::address_in_use) {
+      return {Code::kAlreadyExists,
+              fmt::format("listen on {}:{}: port {} is in use by another process", options_.address,
+                          options_.port, options_.port)};
+    }
+    if (error) {
+      return {Code::kInvalidArgument,
+              fmt::format("listen on {}:{}: {}", options_.address, options_.port, error.message())};
+    }
+    port_ = acceptor_->local_endpoint().port();
+    return {};
+  }
+
+  void Run() {
+    asio::post(loops_.front()->context(), [this] { Accept(); });
+    for (const auto& loop : loops_) loop->Start();
+  }
+
+  bool Drain(std::chrono::milliseconds timeout) {
+    const MonotonicTime deadline = SystemClock().Monotonic() + timeout;
+    std::promise<void> closed;
+    asio::post(loops_.front()->context(), [this, &closed] {
+      EmptyQueue();
+      closed.set_value();
+    });
+    closed.get_future().wait();
+    for (const auto& loop : loops_) {
+      asio::post(loop->context(), [&each = *loop] { each.Drain(); });
+    }
+    while (connections_.load(std::memory_order_relaxed) > 0) {
+      if (SystemClock().Monotonic() >= deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::size_t connections() const {
+    return connections_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  void Accept() {
+    Loop& loop = NextLoop();
+    acceptor_->async_accept(loop.context(), [this, &loop](const Error& error, tcp::socket socket) {
+      if (error == asio::error::operation_aborted) return;
+      if (error) return PauseAccepting(error);
+      Deal(loop, std::move(socket));
+      Accept();
+    });
+  }
+
+  // Out of file descriptors, most likely: trying again at once would only burn the core that
+  // the open connections need to finish.
+  void PauseAccepting(const Error& error) {
+    Log(LogLevel::kWarn, "net", "accept on port {}: {}", port_, error.message());
+    retry_->expires_after(std::chrono::milliseconds(100));
+    retry_->async_wait([this](const Error& cancelled) {
+      if (!cancelled) Accept();
+    });
+  }
+
+  // On the first loop's thread.
+  void EmptyQueue() {
+    retry_->cancel();
+    Error error;
+    acceptor_->cancel(error);
+    for (;;) {
+      Loop& loop = NextLoop();
+      tcp::socket socket(loop.context());
+      acceptor_->accept(socket, error);
+      if (error) break;
+      Deal(loop, std::move(socket));
+    }
+    acceptor_->close(error);
+  }
+
+  void Deal(Loop& loop, tcp::socket socket) {
+    if (connections_.fetch_add(1, std::memory_order_relaxed) >= options_.connections_max) {
+      connections_.fetch_sub(1, std::memory_order_relaxed);
+      Error ignored;
+      socket.non_blocking(true, ignored);
+      socket.write_some(asio::buffer(options_.busy_answer), ignored);
+      return;
+    }
+    asio::post(loop.context(), [this, &loop, moved = std::move(socket)]() mutable {
+      loop.Adopt(std::move(moved), factory_);
+    });
+  }
+
+  Loop& NextLoop() { return *loops_[next_loop_++ % loops_.size()]; }
+
+  const ServerOptions options_;
+  const SessionFactory factory_;
+  std::atomic<std::size_t> connections_{0};
+  std::vector<std::unique_ptr<Loop>> loops_;
+  std::unique_ptr<tcp::acceptor> acceptor_;
+  std::unique_ptr<asio::steady_timer> retry_;
+  std::size_t next_loop_ = 0;
+  std::uint16_t port_ = 0;
+};
+
+Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
+                                              SessionFactory factory) {
+  auto impl = std::make_unique<Impl>(options, std::move(factory));
+  if (Status listening = impl->Listen(); !listening.ok()) return listening;
+  impl->Run();
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+std::uint16_t Server::port() const { return impl_->port(); }
+std::size_t Server::connections() const { return impl_->connections(); }
+bool Server::Drain(std::chrono::milliseconds timeout) { return impl_->Drain(timeout); }
+
+}  // namespace keymill::net

@@ -1,0 +1,58 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// Event loops and a listener: accepts connections, gives each a session, moves bytes.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "keymill/status.h"
+
+#include "net/session.h"
+
+namespace keymill::net {
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  // 0 picks a free one.
+  std::uint32_t threads = 1;
+  std::uint32_t connections_max = 20'000;
+
+  std::chrono::milliseconds request_timeout{10'000};  // From its first byte to its header's end.
+  std::chrono::milliseconds idle_timeout{60'000};     // Between requests.
+  std::chrono::milliseconds write_timeout{30'000};    // A reader that takes nothing.
+
+  // What a connection over the limit is told before it is closed.
+  std::string busy_answer;
+};
+
+class Server {
+ public:
+  // Binds, listens and starts the loops.
+  // Errors:
+  //   kAlreadyExists    another process listens on this port (the message names it).
+  //   kInvalidArgument  the address cannot be bound here.
+  static Result<std::unique_ptr<Server>> Start(const ServerOptions& options,
+                                               SessionFactory factory);
+  ~Server();  // Stops at once.
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const;
+  [[nodiscard]] std::size_t connections() const;
+
+  // Answers everything that has reached this machine — connections in the accept queue and
+  // requests in sockets included —, then closes the listener and every connection. Returns
+  // false when `timeout` passed first and the rest was cut off.
+  bool Drain(std::chrono::milliseconds timeout);
+
+ private:
+  class Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace keymill::net
