@@ -50,7 +50,7 @@ struct EngineOptions {
   // Whether a thread keeps the reservoirs supplied. Off in tests that call StepForTest.
   bool background = true;
 
-  // The store failed in a way that no retry can mend (I20). Called once, from the refiller.
+  // The store failed in a way that no retry can mend (X1). Called once, from the refiller.
   std::function<void(const Status&)> on_fatal;
 };
 
