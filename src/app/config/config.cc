@@ -82,14 +82,19 @@ Status LoadFile(const ConfigInputs& inputs, const Environment& environment, Conf
 
 Status LoadVariable(const SettingRow& row, const Environment& environment, Config& config) {
   Origin& origin = config.origins[std::string(row.info.path)];
-  if (const auto own = environment.Find(row.info.env)) {
+  const auto own = environment.Find(row.info.env);
+  const auto legacy =
+      row.info.legacy.empty() ? std::nullopt : environment.Find(row.info.legacy);
+  // Our own name wins, except that .env never wins over the real environment.
+  const bool legacy_wins =
+      legacy && !legacy->text.empty() && !legacy->from_dot_env && own && own->from_dot_env;
+  if (own && !legacy_wins) {
     const Status status = SetFromText(row, own->text, config.settings);
     if (!status.ok()) return Refuse(fmt::format("{}: {}", own->where, status.message()));
     origin = {Origin::Layer::kEnvironment, own->origin};
     return {};
   }
-  if (row.info.legacy.empty()) return {};
-  if (const auto legacy = environment.Find(row.info.legacy)) {
+  if (legacy) {
     const Result<bool> changed = SetFromLegacy(row, legacy->text, config.settings);
     if (!changed.ok()) {
       return Refuse(fmt::format("{}: {}", legacy->where, changed.status().message()));

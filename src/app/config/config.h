@@ -99,8 +99,8 @@ struct ConfigInputs {
   // All names in the environment, so that a misspelt KEYMILL_… is noticed.
   std::vector<std::string> environment_names;
   std::string working_directory = ".";
-  // `serve` reads .env from the working directory. Its names join the environment, in which
-  // they count only where the real one has no such name.
+  // `serve` reads .env from the working directory. What it says of a setting counts only
+  // where the real environment says nothing of it, by our own name or the legacy one.
   bool read_dot_env = false;
 };
 

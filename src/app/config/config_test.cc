@@ -229,6 +229,15 @@ TEST_F(ConfigTest, TheOlderServicesFilesWorkUnchanged) {
   EXPECT_EQ(Told("log_level"), "debug from DEBUG_ENABLED (.env)");
 }
 
+TEST_F(ConfigTest, TheRealEnvironmentWinsOverDotEnvWhateverTheName) {
+  world_.Write(".env", "KEYMILL_LISTEN_HTTP=127.0.0.1:9000\n");
+  world_.read_dot_env = true;
+  world_.environment["PORT"] = "8081";
+  EXPECT_EQ(Told("listen.http"), "127.0.0.1:8081 from PORT");
+  world_.environment["KEYMILL_LISTEN_HTTP"] = "127.0.0.1:8082";
+  EXPECT_EQ(Told("listen.http"), "127.0.0.1:8082 from KEYMILL_LISTEN_HTTP");
+}
+
 TEST_F(ConfigTest, TheOlderServicesFileNeedsNoVariables) {
   world_.Write("c.yml", kForgeFile);
   world_.environment["CONFIG_PATH"] = "c.yml";
@@ -295,7 +304,7 @@ TEST_F(ConfigTest, DotEnvMayBeAbsentOrSomebodysDirectory) {
 }
 
 TEST_F(ConfigTest, TheExampleOfDotEnvChangesNothing) {
-  const auto source = std::filesystem::path(__FILE__).parent_path() / "../../.env.example";
+  const auto source = std::filesystem::path(__FILE__).parent_path() / "../../../.env.example";
   std::ostringstream text;
   text << std::ifstream(source).rdbuf();
   ASSERT_NE(text.str(), "") << source;

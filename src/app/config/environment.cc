@@ -120,14 +120,14 @@ std::optional<EnvironmentValue> Environment::Find(std::string_view name) const {
   const std::string text(name);
   if (getenv_) {
     if (std::optional<std::string> value = getenv_(name)) {
-      return EnvironmentValue{*std::move(value), text, text};
+      return EnvironmentValue{*std::move(value), text, text, false};
     }
   }
   const auto found = dot_env_.find(name);
   if (found == dot_env_.end()) return {};
   return EnvironmentValue{found->second.text,
                           fmt::format("{}:{}: {}", kDotEnv, found->second.line, name),
-                          fmt::format("{} ({})", name, kDotEnv)};
+                          fmt::format("{} ({})", name, kDotEnv), true};
 }
 
 }  // namespace keymill::app

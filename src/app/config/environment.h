@@ -21,6 +21,7 @@ struct EnvironmentValue {
   std::string text;
   std::string where;   // "PORT" or ".env:3: PORT", for messages.
   std::string origin;  // "PORT" or "PORT (.env)".
+  bool from_dot_env = false;
 };
 
 class Environment {
