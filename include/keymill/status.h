@@ -65,8 +65,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}           // NOLINT
-  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}    // NOLINT
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}         // NOLINT
+  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}  // NOLINT
   Result(Code code, std::string message) : Result(Status(code, std::move(message))) {}
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
@@ -77,10 +77,11 @@ class [[nodiscard]] Result {
   // REQUIRES (all four): ok(). Anything else throws std::bad_variant_access: a bug.
   T& value() & { return std::get<0>(state_); }
   const T& value() const& { return std::get<0>(state_); }
-  T&& value() && { return std::get<0>(std::move(state_)); }
+  // By value: what a temporary result held must outlive it, in a range-for as well.
+  T value() && { return std::get<0>(std::move(state_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 

@@ -48,6 +48,7 @@ struct KeyspaceRecord {
 // What a caller brings to create a keyspace.
 struct NewKeyspace {
   std::string name;
+  std::string id;  // Random. What comes back with another id was somebody else's first.
   std::string recipe;
   std::string recipe_hash;
   std::string secret;

@@ -17,17 +17,30 @@ std::atomic<std::uint64_t> fork_generation{0};
 
 namespace {
 
-std::shared_mutex& Gate() {
-  static auto* const gate = new std::shared_mutex;  // Never destroyed: atexit code may fork.
-  return *gate;
+// Never destroyed: atexit code may fork.
+struct Gate {
+  std::shared_mutex mutex;
+  Gate* inherited = nullptr;  // Kept, so that it is no leak.
+};
+
+std::atomic<Gate*>& CurrentGate() {
+  static std::atomic<Gate*> gate{new Gate};
+  return gate;
 }
 
-// The forking thread owns the gate exclusively across fork(), in the parent and in the child.
-void BeforeFork() { Gate().lock(); }
-void AfterForkInParent() { Gate().unlock(); }
+std::shared_mutex& GateMutex() { return CurrentGate().load(std::memory_order_acquire)->mutex; }
+
+// How many ForkHolds this thread has. A shared mutex may not be locked twice by one thread.
+thread_local int holds = 0;
+
+// The forking thread owns the gate exclusively across fork().
+void BeforeFork() { GateMutex().lock(); }
+void AfterForkInParent() { GateMutex().unlock(); }
 void AfterForkInChild() {
   internal::fork_generation.fetch_add(1, std::memory_order_relaxed);
-  Gate().unlock();
+  // The child's only thread has another thread id than the one that locked the gate, so
+  // unlocking it here would leave it locked for ever. It gets a gate of its own instead.
+  CurrentGate().store(new Gate{.mutex = {}, .inherited = CurrentGate()}, std::memory_order_release);
 }
 
 void Register() {
@@ -43,7 +56,11 @@ void Register() {
 
 }  // namespace
 
-ForkHold::ForkHold() { Gate().lock_shared(); }
-ForkHold::~ForkHold() { Gate().unlock_shared(); }
+ForkHold::ForkHold() {
+  if (holds++ == 0) GateMutex().lock_shared();
+}
+ForkHold::~ForkHold() {
+  if (--holds == 0) GateMutex().unlock_shared();
+}
 
 }  // namespace keymill

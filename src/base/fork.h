@@ -24,6 +24,8 @@ inline std::uint64_t ForkGeneration() {
 
 // While one lives, fork() in this process waits. Hold it around calls into a library that
 // takes process-wide locks of its own (SQLite), so that a child never inherits them locked.
+// One thread may have several.
+// REQUIRES: destroyed by the thread that made it, which does not call fork() meanwhile.
 class ForkHold {
  public:
   ForkHold();

@@ -11,6 +11,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "base/fork.h"
 #include "base/json.h"
 
 namespace keymill {
@@ -66,6 +67,7 @@ bool LogEnabled(LogLevel level) {
 }
 
 void WriteLog(LogLevel level, std::string_view component, std::string_view message) {
+  const ForkHold no_fork_while_the_sink_is_locked;
   LogState& state = State();
   const auto index = static_cast<std::size_t>(level);
   if (!state.json) {

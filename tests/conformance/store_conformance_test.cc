@@ -69,6 +69,7 @@ MonotonicTime Soon() { return SystemClock().Monotonic() + std::chrono::seconds(3
 
 NewKeyspace Numbers(std::string name, std::uint64_t first, std::uint64_t end) {
   return {.name = std::move(name),
+          .id = RandomHex(16),
           .recipe = "recipe",
           .recipe_hash = "hash",
           .secret = std::string("s\0\xff\x80", 4),

@@ -34,7 +34,7 @@ class MemoryStore final : public Store {
     const MutexLock lock(mu_);
     if (Entry* const existing = FindByName(keyspace.name)) return existing->record;
     const KeyspaceRecord record{.name = keyspace.name,
-                                .id = RandomHex(16),
+                                .id = keyspace.id,
                                 .recipe = keyspace.recipe,
                                 .recipe_hash = keyspace.recipe_hash,
                                 .secret = keyspace.secret,
@@ -62,6 +62,7 @@ class MemoryStore final : public Store {
     std::map<std::string, KeyspaceRecord> by_name;
     for (const auto& [id, entry] : entries_) by_name.emplace(entry.record.name, entry.record);
     std::vector<KeyspaceRecord> records;
+    records.reserve(by_name.size());
     for (auto& [name, record] : by_name) records.push_back(std::move(record));
     return records;
   }
@@ -208,7 +209,8 @@ class MemoryStore final : public Store {
   }
 
   static void SetQuarantine(KeyspaceRecord& record, std::string_view reason) {
-    if (record.state == KeyspaceState::kQuarantined) return;
+    // A retired one stays retired: a recovery would open it again.
+    if (record.state != KeyspaceState::kOpen) return;
     record.state = KeyspaceState::kQuarantined;
     record.reason = reason;
     ++record.rev;

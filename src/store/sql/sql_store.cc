@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/fork.h"
-#include "base/random.h"
 #include "store/rules.h"
 #include "store/sql/connection_pool.h"
 #include "store/sql/rows.h"
@@ -59,7 +58,7 @@ class SqlStore final : public Store {
           Result<KeyspaceRecord> existing = SelectByName(db, keyspace.name, row_lock());
           if (existing.code() != Code::kNotFound) return existing;
           const KeyspaceRecord record{.name = keyspace.name,
-                                      .id = RandomHex(16),
+                                      .id = keyspace.id,
                                       .recipe = keyspace.recipe,
                                       .recipe_hash = keyspace.recipe_hash,
                                       .secret = keyspace.secret,
@@ -250,7 +249,8 @@ class SqlStore final : public Store {
   }
 
   Status WriteQuarantine(Connection& db, KeyspaceRecord record, std::string_view reason) {
-    if (record.state == KeyspaceState::kQuarantined) return {};
+    // A retired one stays retired: a recovery would open it again.
+    if (record.state != KeyspaceState::kOpen) return {};
     record.state = KeyspaceState::kQuarantined;
     record.reason = reason;
     return UpdateKeyspace(db, record);

@@ -51,6 +51,11 @@ Status SqliteError(sqlite3* db, int code, std::string_view what, std::string_vie
   }
 }
 
+bool IsNumber(const Value& value, std::int64_t expected) {
+  const auto* const number = std::get_if<std::int64_t>(&value);
+  return number != nullptr && *number == expected;
+}
+
 class SqliteConnection final : public sql::Connection {
  public:
   SqliteConnection(sqlite3* db, std::string path, const Clock& clock)
@@ -98,9 +103,11 @@ class SqliteConnection final : public sql::Connection {
     return {Code::kUnavailable, fmt::format("use {}: the file was moved or replaced", path_)};
   }
 
-  // Sets what durability needs, reads it back, and refuses what is no store of ours.
+  // Refuses what is no store of ours; sets what durability needs and reads it back.
   Status SetUp(MonotonicTime deadline) {
     deadline_ = deadline;
+    // First of all: setting the journal mode would rewrite another program's file.
+    if (Status ours = CheckOurs(); !ours.ok()) return ours;
     struct Pragma {
       std::string_view set;
       std::string_view read;
@@ -123,14 +130,15 @@ class SqliteConnection final : public sql::Connection {
                 fmt::format("set up {}: SQLite did not accept \"{}\"", path_, pragma.set)};
       }
     }
-    return CheckOurs();
+    return {};
   }
 
  private:
   static int OnBusy(void* self, int tries) {
     const auto& connection = *static_cast<const SqliteConnection*>(self);
     if (connection.clock_.Monotonic() >= connection.deadline_) return 0;
-    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(1 + tries, 20)));
+    // Short naps: whoever sleeps longer than the others sleeps while they take turns.
+    std::this_thread::sleep_for(std::chrono::milliseconds(tries < 200 ? 1 : 5));
     return 1;
   }
 
@@ -139,8 +147,9 @@ class SqliteConnection final : public sql::Connection {
     if (!tables.ok()) return tables.status();
     Result<std::vector<Row>> id = Query("PRAGMA application_id", {});
     if (!id.ok()) return id.status();
-    const bool empty = tables->front().at(0) == Value(std::int64_t{0});
-    if (empty || id->front().at(0) == Value(kApplicationId)) return {};
+    if (IsNumber(tables->front().at(0), 0) || IsNumber(id->front().at(0), kApplicationId)) {
+      return {};
+    }
     return {Code::kFailedPrecondition,
             fmt::format("open {}: this SQLite file belongs to another program", path_)};
   }

@@ -2,6 +2,7 @@
 
 #include "store/sqlite/sqlite_store.h"
 
+#include <atomic>
 #include <system_error>
 #include <utility>
 
@@ -44,11 +45,14 @@ class SqliteDriver final : public sql::Driver {
       : options_(std::move(options)), clock_(clock) {}
 
   Result<std::unique_ptr<sql::Connection>> Connect(MonotonicTime deadline) override {
-    Result<std::unique_ptr<sql::Connection>> connection =
-        OpenSqliteConnection(options_.path, options_.create, clock_, deadline);
     // Only the first connection may create: a file that vanishes later must be noticed.
-    if (connection.ok()) options_.create = false;
-    return connection;
+    const bool first = !connected_;
+    Result<std::unique_ptr<sql::Connection>> connection =
+        OpenSqliteConnection(options_.path, first && options_.create, clock_, deadline);
+    if (connection.ok()) connected_ = true;
+    if (first || connection.code() != Code::kNotFound) return connection;
+    // kNotFound would say that a keyspace is gone for good; the file may come back.
+    return Status(Code::kUnavailable, connection.status().message());
   }
 
   const sql::Dialect& dialect() const override { return SqliteDialect(); }
@@ -63,8 +67,9 @@ class SqliteDriver final : public sql::Driver {
   }
 
  private:
-  SqliteOptions options_;
+  const SqliteOptions options_;
   const Clock& clock_;
+  std::atomic<bool> connected_{false};
 };
 
 }  // namespace
