@@ -29,6 +29,30 @@ std::string MakeInstanceName() {
   return fmt::format("{}/{}/{}", host.data(), ::getpid(), RandomHex(8));
 }
 
+// Numbers that a blocklist may skip in a row before a call gives up: each one is burned.
+constexpr std::uint64_t kSkippedMax = 1'000'000;
+
+// A blocklist that skips everything would burn the keyspace without giving a key. Two looks:
+// at the keys that come first, and across the whole keyspace.
+Status CheckBlocklist(const Recipe& recipe, const keys::Codec& codec) {
+  constexpr std::uint64_t kLooks = 1000;
+  if (recipe.blocklist.empty()) return {};
+  const std::uint64_t numbers = codec.end() - codec.begin();
+  const std::uint64_t looks = std::min(kLooks, numbers);
+  for (const std::uint64_t stride : {std::uint64_t{1}, numbers / looks}) {
+    std::array<char, keys::kKeySizeMax> key{};
+    std::uint64_t allowed = 0;
+    for (std::uint64_t i = 0; i < looks; ++i) {
+      allowed += codec.Encode(codec.begin() + (i + 1) * stride - 1, 1, "", key.data()).keys;
+    }
+    if (allowed == 0) {
+      return {Code::kInvalidArgument,
+              fmt::format("blocklist: it leaves no keys: {} of {} are blocked", looks, looks)};
+    }
+  }
+  return {};
+}
+
 Status NotIssued(std::string_view name, std::string_view why) {
   return {Code::kNotFound, fmt::format("this key cannot have been issued by {}: {}", name, why)};
 }
@@ -90,6 +114,7 @@ Result<Keyspace*> Engine::Adopt(const KeyspaceRecord& record) {
                                              options_.waiters_max, [this] { Notify(); });
   Keyspace* const added = catalog_.Add(std::move(keyspace));
   added->Observe(record);
+  if (failed_) added->RefillFailed({Code::kInternal, "the store failed for good"});
   return added;
 }
 
@@ -124,12 +149,18 @@ Result<Engine::Created> Engine::Create(std::string_view name, const Recipe& reci
   Result<keys::Codec> codec = keys::Codec::Make(recipe, AsBytes(secret));
   if (!codec.ok()) return codec.status();
   const NewKeyspace fresh{.name = std::string(name),
+                          .id = RandomHex(16),
                           .recipe = text,
                           .recipe_hash = keys::RecipeHash(text, AsBytes(secret)),
                           .secret = secret,
                           .first = codec->begin(),
                           .end = codec->end()};
-  Result<KeyspaceRecord> record = store_->CreateKeyspace(fresh, StoreDeadline());
+  // A look first: most calls find what is there, and need no write.
+  Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
+  if (record.code() == Code::kNotFound) {
+    if (Status usable = CheckBlocklist(recipe, *codec); !usable.ok()) return usable;
+    record = store_->CreateKeyspace(fresh, StoreDeadline());
+  }
   if (!record.ok()) return record.status();
   if (record->recipe != text) return Differs(*record, recipe);
   if (record->state == KeyspaceState::kRetired) {
@@ -141,9 +172,7 @@ Result<Engine::Created> Engine::Create(std::string_view name, const Recipe& reci
   if (Status done = RecordWitness(**keyspace, {record->rev, record->next}); !done.ok()) {
     return done;
   }
-  // A sequence has no secret that could tell ours from another's; the first revision does.
-  const bool ours = record->secret == secret && record->rev == 1;
-  return Created{*keyspace, ours};
+  return Created{*keyspace, record->id == fresh.id};
 }
 
 Status Engine::Retire(std::string_view name) {
@@ -229,13 +258,9 @@ Result<Explanation> Engine::Explain(std::string_view name, std::string_view key)
 Result<RecoverReport> Engine::Recover(std::string_view name) {
   Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
   if (!record.ok()) return record.status();
-  Witness floor;
-  if (witness_) {
-    Result<Witness> seen = witness_->Read(identity_.store_id, record->id);
-    if (!seen.ok()) return seen.status();
-    floor = *seen;
-  }
-  Result<RecoverReport> report = store_->Recover(record->id, floor, StoreDeadline());
+  Result<Witness> floor = Witnessed(record->id);
+  if (!floor.ok()) return floor.status();
+  Result<RecoverReport> report = store_->Recover(record->id, *floor, StoreDeadline());
   if (!report.ok() || !witness_) return report;
   Result<Witness> kept = witness_->Record(identity_.store_id, record->id, name, report->seen);
   if (!kept.ok()) return kept.status();
@@ -251,6 +276,7 @@ Status Engine::Mint(Keyspace& keyspace, std::uint64_t count, MonotonicTime deadl
   };
   constexpr std::uint64_t kBatch = 512;
   std::string text;
+  std::uint64_t skipped = 0;
   while (count > 0) {
     const Reservoir::Run run = keyspace.Take(std::min(count, kBatch));
     if (run.count > 0) {
@@ -259,7 +285,11 @@ Status Engine::Mint(Keyspace& keyspace, std::uint64_t count, MonotonicTime deadl
                                                    "\n", text.data());
       if (written.keys > 0) sink(std::string_view(text).substr(0, written.bytes));
       count -= written.keys;
-      continue;
+      skipped = written.keys > 0 ? 0 : skipped + run.count;
+      if (skipped < kSkippedMax) continue;
+      return {Code::kFailedPrecondition,
+              fmt::format("mint {}: the blocklist skipped {} numbers in a row", keyspace.name(),
+                          skipped)};
     }
     if (Status verdict = keyspace.Verdict(); !verdict.ok()) return verdict;
     const auto gate = std::make_shared<Gate>();

@@ -104,7 +104,7 @@ class Engine {
   };
   // Creates the keyspace, or finds that it exists with the same recipe.
   // Errors:
-  //   kInvalidArgument     the name or the recipe cannot be.
+  //   kInvalidArgument     the name or the recipe cannot be, or its blocklist leaves no keys.
   //   kFailedPrecondition  it exists with another recipe (the message says what differs), or
   //                        it is retired.
   Result<Created> Create(std::string_view name, const Recipe& recipe);
@@ -126,7 +126,8 @@ class Engine {
 
   // Mints `count` keys and gives them to `sink` in order, several at a time, each followed by
   // a newline. Waits for blocks until `deadline`. For callers that may block.
-  // Errors: those of Keyspace::Verdict and DeadlineVerdict. Keys that `sink` got are issued.
+  // Errors: those of Keyspace::Verdict and DeadlineVerdict; kFailedPrecondition when the
+  // blocklist skipped a million numbers in a row. Keys that `sink` got are issued.
   Status Mint(Keyspace& keyspace, std::uint64_t count, MonotonicTime deadline,
               const std::function<void(std::string_view)>& sink);
 
@@ -164,9 +165,11 @@ class Engine {
   bool Settle(const Keyspace& keyspace, const Status& failure);
   Result<Block> ReserveBlock(Keyspace& keyspace, std::uint32_t count,
                              const std::vector<std::string>& spent);
+  void GiveBackUnused(Keyspace& keyspace, const Block& block);
   void Audit();
-  void AuditOne(Keyspace& keyspace, const KeyspaceRecord& record);
-  Result<Witness> Witnessed(const Keyspace& keyspace);
+  void AuditOne(Keyspace& keyspace, const KeyspaceRecord& record, const Witness& seen);
+  // The highest that this process, or any that shares its witness, has seen.
+  Result<Witness> Witnessed(const std::string& keyspace_id);
   Status RecordWitness(const Keyspace& keyspace, const Witness& seen);
   void Fatal(const Status& why);
 

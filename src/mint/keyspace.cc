@@ -152,9 +152,19 @@ std::vector<std::string> Keyspace::SpentBlocks() {
   std::vector<std::string> spent;
   // Not the last one: the next grant may extend its ledger row.
   for (std::size_t i = 0; i + 1 < held_.size(); ++i) {
-    if (held_[i].ticket + held_[i].count <= taken) spent.push_back(held_[i].id);
+    const std::string& id = held_[i].id;
+    const bool whole = std::all_of(held_.begin(), held_.end(), [&](const Held& each) {
+      return each.id != id || each.ticket + each.count <= taken;
+    });
+    if (whole && id != held_.back().id) spent.push_back(id);
   }
   return spent;
+}
+
+bool Keyspace::Holds(std::string_view block_id) {
+  const MutexLock lock(mu_);
+  return std::any_of(held_.begin(), held_.end(),
+                     [&](const Held& each) { return each.id == block_id; });
 }
 
 bool Keyspace::AddBlock(const Block& block, const std::vector<std::string>& settled) {
@@ -167,6 +177,7 @@ bool Keyspace::AddBlock(const Block& block, const std::vector<std::string>& sett
     // O1: a sequence only counts upwards on one instance.
     KEYMILL_CHECK(recipe_.kind != Kind::kSequence || block.first >= number_end_);
     const std::uint64_t ticket = reservoir_.added();
+    const std::uint64_t taken = reservoir_.taken();  // Before anybody can take of this block.
     std::erase_if(held_, [&](const Held& each) {
       return std::find(settled.begin(), settled.end(), each.id) != settled.end();
     });
@@ -178,7 +189,7 @@ bool Keyspace::AddBlock(const Block& block, const std::vector<std::string>& sett
       held_.push_back({block.id, block.first, block.count, ticket});
     }
     last_block_ = block.count;
-    taken_before_last_block_ = reservoir_.taken();
+    taken_before_last_block_ = taken;
     next_ = std::max(next_, block.seen.next);
     number_end_ = std::max(number_end_, block.first + block.count);
     ++blocks_reserved_;
@@ -251,7 +262,14 @@ std::vector<Keyspace::Settlement> Keyspace::Close() {
       for (const Held& block : held_) {
         const std::uint64_t used =
             taken <= block.ticket ? 0 : std::min(taken - block.ticket, block.count);
-        settlements.push_back({block.id, block.first + used, block.count - used});
+        // U1: a row is settled once, behind the last of its numbers that was handed out.
+        auto row = std::find_if(settlements.begin(), settlements.end(),
+                                [&](const Settlement& each) { return each.block_id == block.id; });
+        if (row == settlements.end()) {
+          row = settlements.insert(row, {block.id, block.first, 0});
+        }
+        if (used > 0) row->first_unused = block.first + used;
+        row->unused += block.count - used;
       }
     }
     wakes = DrainWaiters();

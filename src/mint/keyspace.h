@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,10 @@ class Keyspace {
   // How much to ask the store for now; 0 for nothing. Updates the rate.
   std::uint32_t WantedCount(const RefillOptions& options, MonotonicTime now);
 
+  // Whether a block of this id is in the reservoir, in part at least. A grant that extends
+  // its ledger row must not be given back by itself: that would settle the whole row.
+  bool Holds(std::string_view block_id);
+
   // Blocks whose every number was handed out, to be reported with the next reservation.
   std::vector<std::string> SpentBlocks();
 
@@ -127,7 +132,9 @@ class Keyspace {
     std::uint64_t keys = 0;
     std::function<void()> wake;
   };
-  // A block in the order of its tickets; adjacent blocks of one ledger row are one.
+  // A block in the order of its tickets; adjacent blocks of one ledger row are one. A row
+  // has several entries when something else was granted before it grew: all of them share
+  // its id, and the later ones hold the higher numbers.
   struct Held {
     std::string id;
     std::uint64_t first = 0;

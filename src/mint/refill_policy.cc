@@ -36,6 +36,10 @@ std::uint64_t RefillTarget(const RefillOptions& options, const RefillState& stat
 std::uint64_t RefillPace(const RefillState& state) { return (state.last_block + 1) / 2; }
 
 std::uint32_t RefillCount(const RefillOptions& options, const RefillState& state) {
+  if (!options.ahead_of_need) {
+    if (state.waiting <= state.ahead) return 0;
+    return static_cast<std::uint32_t>(std::min(state.waiting - state.ahead, BlockMax(state)));
+  }
   const std::uint64_t target = RefillTarget(options, state);
   const bool low = state.ahead <= target / 2 && state.consumed >= RefillPace(state);
   const bool starving = state.waiting > state.ahead;

@@ -19,6 +19,10 @@ struct RefillOptions {
   // Whether blocks follow demand. Off: every block has block_size numbers.
   bool grow = true;
 
+  // Whether numbers are reserved ahead of need. Off: only what waiting callers ask for, so
+  // that a process that mints once and ends leaves nothing to be given back.
+  bool ahead_of_need = true;
+
   // How long minting should go on at the present rate with the store gone.
   std::chrono::milliseconds runway_target{60'000};
 };

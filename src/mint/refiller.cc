@@ -80,20 +80,27 @@ bool Engine::Refill(Keyspace& keyspace) {
     // W1: the witness knows of a block before its first key can leave.
     if (Status seen = RecordWitness(keyspace, block->seen); !seen.ok()) {
       Log(LogLevel::kError, "mint", "{}; block of {} not used", seen.message(), keyspace.name());
-      store_->GiveBack(keyspace.id(), block->id, block->first, StoreDeadline())
-          .status()
-          .Ignore();  // Then it is burned, which is always allowed.
+      GiveBackUnused(keyspace, *block);
       keyspace.RefillFailed(seen);
       return false;
     }
     if (!keyspace.AddBlock(*block, spent)) {
-      store_->GiveBack(keyspace.id(), block->id, block->first, StoreDeadline()).status().Ignore();
+      GiveBackUnused(keyspace, *block);
       return true;
     }
     Log(LogLevel::kDebug, "mint", "reserved {} numbers of {} from {}", block->count,
         keyspace.name(), block->first);
   }
+  Notify();  // Its turn is over, its need may not be.
   return true;
+}
+
+void Engine::GiveBackUnused(Keyspace& keyspace, const Block& block) {
+  // A block that extends a row of the reservoir stays with it until the row is settled.
+  if (keyspace.Holds(block.id)) return;
+  store_->GiveBack(keyspace.id(), block.id, block.first, StoreDeadline())
+      .status()
+      .Ignore();  // Then it is burned, which is always allowed.
 }
 
 bool Engine::Settle(const Keyspace& keyspace, const Status& failure) {
@@ -122,7 +129,7 @@ bool Engine::Settle(const Keyspace& keyspace, const Status& failure) {
 
 Result<Block> Engine::ReserveBlock(Keyspace& keyspace, std::uint32_t count,
                                    const std::vector<std::string>& spent) {
-  Result<Witness> witness = Witnessed(keyspace);
+  Result<Witness> witness = Witnessed(keyspace.id());
   if (!witness.ok()) return witness.status();
   const bool counts_upwards = keyspace.recipe().kind == Kind::kSequence;
   return store_->Reserve({.keyspace_id = keyspace.id(),
@@ -136,14 +143,14 @@ Result<Block> Engine::ReserveBlock(Keyspace& keyspace, std::uint32_t count,
                          StoreDeadline());
 }
 
-Result<Witness> Engine::Witnessed(const Keyspace& keyspace) {
+Result<Witness> Engine::Witnessed(const std::string& keyspace_id) {
   Witness seen;
   {
     const MutexLock lock(seen_mu_);
-    seen = seen_[keyspace.id()];
+    seen = seen_[keyspace_id];
   }
   if (!witness_) return seen;
-  Result<Witness> kept = witness_->Read(identity_.store_id, keyspace.id());
+  Result<Witness> kept = witness_->Read(identity_.store_id, keyspace_id);
   if (!kept.ok()) return kept.status();
   return Witness{std::max(seen.rev, kept->rev), std::max(seen.next, kept->next)};
 }
@@ -159,7 +166,13 @@ Status Engine::RecordWitness(const Keyspace& keyspace, const Witness& now) {
 }
 
 void Engine::Audit() {
-  if (catalog_.All().empty()) return;
+  // The witness before the store: other processes go on reserving, and a witness that is
+  // read after the store may be ahead of what was read, although nothing went back.
+  std::vector<std::pair<Keyspace*, Result<Witness>>> witnessed;
+  for (Keyspace* const keyspace : catalog_.All()) {
+    witnessed.emplace_back(keyspace, Witnessed(keyspace->id()));
+  }
+  if (witnessed.empty()) return;
   Result<std::vector<KeyspaceRecord>> records = store_->ListKeyspaces(StoreDeadline());
   if (!records.ok()) {
     if (records.code() == Code::kInternal) {
@@ -170,7 +183,8 @@ void Engine::Audit() {
     return;
   }
   if (!store_up_.exchange(true)) Log(LogLevel::kInfo, "mint", "the store is back");
-  for (Keyspace* const keyspace : catalog_.All()) {
+  for (const auto& [known, seen] : witnessed) {
+    Keyspace* const keyspace = known;
     const auto found =
         std::find_if(records->begin(), records->end(),
                      [&](const KeyspaceRecord& record) { return record.id == keyspace->id(); });
@@ -181,19 +195,17 @@ void Engine::Audit() {
                                            keyspace->name())});
       continue;
     }
-    AuditOne(*keyspace, *found);
+    // Without a witness: the next reservation meets the same failure and says so.
+    if (seen.ok()) AuditOne(*keyspace, *found, *seen);
   }
 }
 
-void Engine::AuditOne(Keyspace& keyspace, const KeyspaceRecord& record) {
-  Result<Witness> seen = Witnessed(keyspace);
-  if (!seen.ok()) return;  // The next reservation meets the same failure and says so.
-  if (record.state == KeyspaceState::kOpen &&
-      (record.rev < seen->rev || record.next < seen->next)) {
+void Engine::AuditOne(Keyspace& keyspace, const KeyspaceRecord& record, const Witness& seen) {
+  if (record.state == KeyspaceState::kOpen && (record.rev < seen.rev || record.next < seen.next)) {
     const std::string reason = fmt::format(
         "the store went back: revision {} and next number {} were seen, now it says "
         "{} and {}",
-        seen->rev, seen->next, record.rev, record.next);
+        seen.rev, seen.next, record.rev, record.next);
     Log(LogLevel::kError, "mint", "keyspace {} is quarantined: {}", keyspace.name(), reason);
     if (Status done = store_->Quarantine(keyspace.id(), reason, StoreDeadline()); !done.ok()) {
       Log(LogLevel::kError, "mint", "{}", done.message());
@@ -201,7 +213,7 @@ void Engine::AuditOne(Keyspace& keyspace, const KeyspaceRecord& record) {
     keyspace.RefillFailed({Code::kQuarantined, reason});
     return;
   }
-  if (record.rev > seen->rev) {
+  if (record.rev > seen.rev) {
     RecordWitness(keyspace, {record.rev, record.next}).Ignore();  // Retried at the next look.
   }
   keyspace.Observe(record);
@@ -210,7 +222,7 @@ void Engine::AuditOne(Keyspace& keyspace, const KeyspaceRecord& record) {
 void Engine::WarmUp(Keyspace& keyspace) {
   keyspace.Want();
   const MutexLock lock(refill_mu_);
-  Refill(keyspace);
+  if (!failed_ && !closed_) Refill(keyspace);
 }
 
 void Engine::Fatal(const Status& why) {

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fork.h"
+
 namespace keymill::mint {
 namespace {
 
@@ -71,16 +73,16 @@ bool LockExclusively(int fd) {
 
 Result<std::unique_ptr<WitnessFile>> WitnessFile::Open(const std::filesystem::path& directory) {
   std::error_code error;
-  if (!std::filesystem::exists(directory, error)) {
-    const auto parent = directory.parent_path();
+  // "data/" and "data" are the same directory, but only the second has a parent to make.
+  const auto own = directory.has_filename() ? directory : directory.parent_path();
+  if (!std::filesystem::exists(own, error)) {
+    const auto parent = own.parent_path();
     if (!parent.empty()) std::filesystem::create_directories(parent, error);
-    if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-      return SystemError("create", directory);
-    }
+    if (::mkdir(own.c_str(), 0700) != 0 && errno != EEXIST) return SystemError("create", own);
   }
-  const int fd = OpenLockFile(directory);
-  if (fd < 0) return SystemError("open the lock file in", directory);
-  std::unique_ptr<WitnessFile> file(new WitnessFile(directory, fd));
+  const int fd = OpenLockFile(own);
+  if (fd < 0) return SystemError("open the lock file in", own);
+  std::unique_ptr<WitnessFile> file(new WitnessFile(own, fd));
   if (Result<Contents> contents = file->Load(); !contents.ok()) return contents.status();
   return file;
 }
@@ -108,8 +110,10 @@ Result<WitnessFile::Contents> WitnessFile::Load() const {
   Contents contents;
   std::ifstream in(path_);
   if (!in) {
+    const int reason = errno;
     std::error_code error;
-    if (!std::filesystem::exists(path_, error)) return contents;
+    if (!std::filesystem::exists(path_, error) && !error) return contents;
+    errno = reason;
     return SystemError("read", path_);
   }
   std::string line;
@@ -121,7 +125,7 @@ Result<WitnessFile::Contents> WitnessFile::Load() const {
     std::string word;
     std::string store_id;
     fields >> word;
-    if (word == kFooter) {
+    if (line == kFooter && !in.eof()) {  // With its line end: a cut file is not whole.
       ended = true;
     } else if (word == "store" && fields >> store_id) {
       std::string location;
@@ -166,6 +170,8 @@ Status WitnessFile::Save(const Contents& contents) const {
 
 template <typename Change>
 Status WitnessFile::Update(Change change) {
+  // A child that inherited the lock file in the locked state would keep it locked.
+  const ForkHold no_fork_while_locked;
   const MutexLock lock(mu_);
   if (!LockExclusively(lock_fd_)) return SystemError("lock", path_);
   Status done;

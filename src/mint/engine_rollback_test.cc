@@ -1,0 +1,238 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// The engine on a store that went back in time.
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mint/engine.h"
+#include "mint/engine_test_support.h"
+
+namespace keymill::mint {
+namespace {
+
+using testing::HasSubstr;
+
+class EngineRollbackTest : public EngineTestBase {
+ protected:
+  void Backup() {
+    std::filesystem::copy_file(db(), dir_.path() / "backup",
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+  // As `cp backup keymill.db` does: the same file with older contents.
+  void RestoreInPlace() {
+    std::filesystem::copy_file(dir_.path() / "backup", db(),
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+  // As most tools do: another file under the same name.
+  void RestoreByRename() {
+    std::filesystem::copy_file(dir_.path() / "backup", dir_.path() / "new");
+    std::filesystem::rename(dir_.path() / "new", db());
+  }
+  void Reaudit(Engine& engine) {
+    clock_.Advance(engine.options().audit_interval);
+    engine.StepForTest();
+  }
+  KeyspaceRecord Record() { return *OpenSqlite()->FindKeyspace("k", clock_.Monotonic()); }
+};
+
+TEST_F(EngineRollbackTest, TheNextReservationQuarantinesTheKeyspace) {
+  const auto engine = StartSqlite();
+  Keyspace& keyspace = Create(*engine, Orders());
+  MintNumbers(*engine, keyspace, 10);
+  Backup();
+  EXPECT_EQ(MintNumbers(*engine, keyspace, 200).back(), 210U);
+  RestoreInPlace();
+  Status outcome;
+  MintNumbers(*engine, keyspace, 500, &outcome);
+  EXPECT_EQ(outcome.code(), Code::kQuarantined);
+  EXPECT_THAT(outcome.message(), HasSubstr("went back"));
+  EXPECT_EQ(Record().state, KeyspaceState::kQuarantined);
+}
+
+TEST_F(EngineRollbackTest, TheRegularLookQuarantinesItWhileTheReservoirStillLasts) {
+  const auto engine = StartSqlite();
+  Keyspace& keyspace = Create(*engine, Orders());
+  engine->StepForTest();
+  Backup();
+  MintNumbers(*engine, keyspace, 90);
+  engine->StepForTest();
+  EXPECT_GT(keyspace.stats().ahead, 0U);
+  RestoreInPlace();
+  Reaudit(*engine);
+  EXPECT_EQ(keyspace.Verdict().code(), Code::kQuarantined);
+  EXPECT_EQ(keyspace.Take(1).count, 0U) << "what is held may be somebody else's by now";
+  EXPECT_EQ(Record().state, KeyspaceState::kQuarantined);
+  EXPECT_THAT(Record().reason, HasSubstr("went back"));
+}
+
+TEST_F(EngineRollbackTest, EveryEngineStops) {
+  const auto a = StartSqlite();
+  const auto b = StartSqlite();
+  Keyspace& of_a = Create(*a, Orders());
+  Keyspace& of_b = Create(*b, Orders());
+  MintNumbers(*a, of_a, 5);
+  Backup();
+  MintNumbers(*b, of_b, 5);
+  MintNumbers(*a, of_a, 100);
+  RestoreInPlace();
+  Reaudit(*a);
+  EXPECT_EQ(of_a.Verdict().code(), Code::kQuarantined);
+  b->StepForTest();
+  EXPECT_EQ(of_b.Verdict().code(), Code::kQuarantined);
+  EXPECT_EQ(of_b.Take(1).count, 0U);
+
+  const auto c = StartSqlite();
+  Keyspace& of_c = Create(*c, Orders());
+  EXPECT_EQ(of_c.Verdict().code(), Code::kQuarantined) << "a restart does not heal it";
+}
+
+TEST_F(EngineRollbackTest, ARestartedEngineKnowsItFromTheWitness) {
+  {
+    const auto engine = StartSqlite();
+    MintNumbers(*engine, Create(*engine, Orders()), 5);
+    Backup();
+    MintNumbers(*engine, *engine->Find("k"), 300);
+  }
+  RestoreByRename();
+  const auto engine = StartSqlite();
+  Status outcome;
+  EXPECT_TRUE(MintNumbers(*engine, Create(*engine, Orders()), 1, &outcome).empty());
+  EXPECT_EQ(outcome.code(), Code::kQuarantined);
+}
+
+// The limit of the promise: with every witness gone nobody can know.
+TEST_F(EngineRollbackTest, WithoutAnyWitnessItCannotBeNoticed) {
+  {
+    const auto engine = StartSqlite();
+    MintNumbers(*engine, Create(*engine, Orders()), 5);
+    Backup();
+    MintNumbers(*engine, *engine->Find("k"), 300);
+  }
+  RestoreByRename();
+  std::filesystem::remove_all(data_dir());
+  const auto engine = StartSqlite();
+  EXPECT_EQ(MintNumbers(*engine, Create(*engine, Orders()), 1).size(), 1U);
+  EXPECT_EQ(Record().state, KeyspaceState::kOpen);
+}
+
+TEST_F(EngineRollbackTest, ARunningEngineIsItsOwnWitness) {
+  const auto engine = StartSqlite();
+  Keyspace& keyspace = Create(*engine, Orders());
+  MintNumbers(*engine, keyspace, 10);
+  Backup();
+  MintNumbers(*engine, keyspace, 200);
+  RestoreInPlace();
+  std::filesystem::remove(data_dir() / "witness");
+  Reaudit(*engine);
+  EXPECT_EQ(keyspace.Verdict().code(), Code::kQuarantined);
+}
+
+TEST_F(EngineRollbackTest, AFileReplacedUnderAnOpenConnectionIsNoticed) {
+  const auto engine = StartSqlite();
+  Keyspace& keyspace = Create(*engine, Orders());
+  MintNumbers(*engine, keyspace, 10);
+  Backup();
+  MintNumbers(*engine, keyspace, 200);
+  RestoreByRename();
+  Reaudit(*engine);
+  EXPECT_EQ(keyspace.Verdict().code(), Code::kQuarantined);
+  EXPECT_EQ(Record().state, KeyspaceState::kQuarantined) << "in the file that is there now";
+}
+
+TEST_F(EngineRollbackTest, ACopyThatIsUpToDateIsServed) {
+  const auto engine = StartSqlite();
+  Keyspace& keyspace = Create(*engine, Orders());
+  EXPECT_EQ(MintNumbers(*engine, keyspace, 10).back(), 10U);
+  Backup();
+  RestoreByRename();
+  Reaudit(*engine);
+  const auto numbers = MintNumbers(*engine, keyspace, 300);
+  EXPECT_EQ(numbers.back(), 310U);
+  EXPECT_GT(Record().next, 300U) << "counted in the file that is there now";
+}
+
+TEST_F(EngineRollbackTest, AFileThatVanishesIsAStoreThatIsAwayUntilItComesBack) {
+  const auto engine = StartSqlite();
+  Keyspace& keyspace = Create(*engine, Orders());
+  MintNumbers(*engine, keyspace, 10);
+  std::filesystem::rename(db(), dir_.path() / "elsewhere");
+  Status outcome;
+  EXPECT_EQ(MintNumbers(*engine, keyspace, 500, &outcome).back(), 100U);
+  EXPECT_EQ(outcome.code(), Code::kUnavailable);
+  EXPECT_FALSE(std::filesystem::exists(db())) << "it is not made anew";
+  std::filesystem::rename(dir_.path() / "elsewhere", db());
+  clock_.Advance(std::chrono::milliseconds(50));
+  EXPECT_EQ(MintNumbers(*engine, keyspace, 1).front(), 101U);
+}
+
+TEST_F(EngineRollbackTest, AnotherStoreInItsPlaceStopsTheEngine) {
+  const auto engine = StartSqlite();
+  Keyspace& keyspace = Create(*engine, Orders());
+  MintNumbers(*engine, keyspace, 10);
+  std::filesystem::remove(db());
+  OpenSqlite();  // Makes a new one.
+  Reaudit(*engine);
+  EXPECT_EQ(keyspace.Verdict().code(), Code::kQuarantined);
+  EXPECT_THAT(keyspace.Verdict().message(), HasSubstr("vanished"));
+  const auto again = Engine::Open(Options(), OpenSqlite(), OpenWitness(), clock_);
+  EXPECT_EQ(again.code(), Code::kFailedPrecondition) << "and nobody starts on it";
+}
+
+TEST_F(EngineRollbackTest, RecoverReopensAboveEverythingThatWasSeen) {
+  auto engine = StartSqlite();
+  Keyspace& keyspace = Create(*engine, Orders());
+  MintNumbers(*engine, keyspace, 10);
+  Backup();
+  const std::uint64_t last = MintNumbers(*engine, keyspace, 700).back();
+  EXPECT_EQ(engine->Recover("k").code(), Code::kFailedPrecondition) << "nothing is wrong yet";
+  RestoreInPlace();
+  Reaudit(*engine);
+  ASSERT_EQ(keyspace.Verdict().code(), Code::kQuarantined);
+  const auto report = engine->Recover("k");
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_GT(report->next_after, last);
+  EXPECT_EQ(keyspace.Take(1).count, 0U) << "what was held before stays stopped";
+  engine->Close();
+
+  engine = StartSqlite();
+  const auto numbers = MintNumbers(*engine, Create(*engine, Orders()), 100);
+  EXPECT_EQ(numbers.front(), report->next_after);
+  EXPECT_EQ(engine->Explain("k", std::to_string(last))->state, Explanation::State::kUnknown);
+  EXPECT_EQ(engine->Recover("nobody").code(), Code::kNotFound);
+}
+
+TEST_F(EngineRollbackTest, RecoverKnowsWhatTheRunningEngineSawEvenWithoutAFile) {
+  const auto engine = StartSqlite();
+  Keyspace& keyspace = Create(*engine, Orders());
+  MintNumbers(*engine, keyspace, 10);
+  Backup();
+  const std::uint64_t last = MintNumbers(*engine, keyspace, 700).back();
+  RestoreInPlace();
+  std::filesystem::remove(data_dir() / "witness");
+  Reaudit(*engine);
+  const auto report = engine->Recover("k");
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_GT(report->next_after, last);
+}
+
+// Another process reserves between our look at the store and our look at the witness that
+// both share. Nothing went back.
+TEST_F(EngineRollbackTest, AWitnessThatMovesOnDuringALookIsNoRollback) {
+  const auto engine = StartFaulty(Options(), OpenWitness());
+  const auto other = Start(
+      Options(), std::make_unique<FaultyStore>(memory_, std::make_shared<Faults>()), OpenWitness());
+  Keyspace& keyspace = Create(*engine, Orders());
+  Keyspace& of_other = Create(*other, Orders());
+  engine->WarmUp(keyspace);
+  faults_->after_list = [&] { MintNumbers(*other, of_other, 300); };
+  Reaudit(*engine);
+  EXPECT_TRUE(keyspace.Verdict().ok()) << keyspace.Verdict().message();
+  EXPECT_EQ(keyspace.Take(1).count, 1U);
+  EXPECT_TRUE(of_other.Verdict().ok());
+}
+
+}  // namespace
+}  // namespace keymill::mint

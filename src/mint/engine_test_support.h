@@ -1,0 +1,222 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// What the engine's tests share: an engine whose every step a test makes itself, and a store
+// that fails on demand.
+
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "mint/engine.h"
+#include "store/memory/memory_store.h"
+#include "store/sqlite/sqlite_store.h"
+#include "support/fake_clock.h"
+#include "support/temp_dir.h"
+
+namespace keymill::mint {
+
+// What a FaultyStore does next to one kind of call. Shared with the test.
+struct Faults {
+  enum class When : std::uint8_t { kBefore, kAfter };  // Before: the call never arrives.
+  struct Fault {
+    Status status;
+    When when = When::kBefore;
+  };
+  std::deque<Fault> reserve;
+  std::deque<Fault> give_back;
+  std::deque<Fault> list;
+  std::deque<Fault> find;
+  int reserve_calls = 0;
+  std::vector<Block> granted;           // By the store below, whatever the caller was told.
+  std::function<void()> after_reserve;  // Between the store's answer and the caller's return.
+  std::function<void()> after_list;
+};
+
+// Passes every call on, except where a fault was injected. Not for concurrent use.
+class FaultyStore final : public Store {
+ public:
+  FaultyStore(std::shared_ptr<Store> below, std::shared_ptr<Faults> faults)
+      : below_(std::move(below)), faults_(std::move(faults)) {}
+
+  Result<StoreIdentity> Identity(MonotonicTime deadline) override {
+    return below_->Identity(deadline);
+  }
+  Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
+                                        MonotonicTime deadline) override {
+    return below_->CreateKeyspace(keyspace, deadline);
+  }
+  Result<KeyspaceRecord> FindKeyspace(std::string_view name, MonotonicTime deadline) override {
+    return Call(faults_->find, [&] { return below_->FindKeyspace(name, deadline); });
+  }
+  Result<std::vector<KeyspaceRecord>> ListKeyspaces(MonotonicTime deadline) override {
+    auto listed = Call(faults_->list, [&] { return below_->ListKeyspaces(deadline); });
+    if (faults_->after_list) faults_->after_list();
+    return listed;
+  }
+  Result<KeyspaceRecord> RetireKeyspace(std::string_view name, MonotonicTime deadline) override {
+    return below_->RetireKeyspace(name, deadline);
+  }
+  Result<Block> Reserve(const ReserveRequest& request, MonotonicTime deadline) override {
+    ++faults_->reserve_calls;
+    auto block = Call(faults_->reserve, [&] {
+      auto granted = below_->Reserve(request, deadline);
+      if (granted.ok()) faults_->granted.push_back(*granted);
+      return granted;
+    });
+    if (faults_->after_reserve) faults_->after_reserve();
+    return block;
+  }
+  Result<Witness> GiveBack(std::string_view keyspace_id, std::string_view block_id,
+                           std::uint64_t first_unused, MonotonicTime deadline) override {
+    return Call(faults_->give_back,
+                [&] { return below_->GiveBack(keyspace_id, block_id, first_unused, deadline); });
+  }
+  Result<std::optional<LedgerRow>> FindBlock(std::string_view keyspace_id, std::uint64_t number,
+                                             MonotonicTime deadline) override {
+    return below_->FindBlock(keyspace_id, number, deadline);
+  }
+  Result<std::vector<LedgerRow>> ListLedger(std::string_view keyspace_id, std::uint64_t from,
+                                            std::uint32_t rows_max,
+                                            MonotonicTime deadline) override {
+    return below_->ListLedger(keyspace_id, from, rows_max, deadline);
+  }
+  Status Quarantine(std::string_view keyspace_id, std::string_view reason,
+                    MonotonicTime deadline) override {
+    return below_->Quarantine(keyspace_id, reason, deadline);
+  }
+  Result<RecoverReport> Recover(std::string_view keyspace_id, const Witness& floor,
+                                MonotonicTime deadline) override {
+    return below_->Recover(keyspace_id, floor, deadline);
+  }
+
+ private:
+  template <typename Pass>
+  static auto Call(std::deque<Faults::Fault>& faults, Pass pass) -> decltype(pass()) {
+    if (faults.empty()) return pass();
+    const Faults::Fault fault = faults.front();
+    faults.pop_front();
+    if (fault.when == Faults::When::kAfter) pass().status().Ignore();
+    return fault.status;
+  }
+
+  const std::shared_ptr<Store> below_;
+  const std::shared_ptr<Faults> faults_;
+};
+
+// Short keyspaces for tests.
+inline Recipe Orders(std::uint64_t start = 1, std::uint32_t length = 0) {
+  Recipe recipe = DefaultRecipe(Kind::kSequence);
+  recipe.alphabet = "decimal";
+  recipe.start = start;
+  recipe.length = length;
+  return recipe;
+}
+
+// Shuffled, with `count` numbers left in a keyspace of a million.
+inline Recipe LastCodes(std::uint64_t count) {
+  Recipe recipe = DefaultRecipe(Kind::kShuffled);
+  recipe.alphabet = "decimal";
+  recipe.length = 6;
+  recipe.start = 1'000'000 - count;
+  return recipe;
+}
+
+// An engine without a thread, on a clock that stands still.
+class EngineTestBase : public testing::Test {
+ protected:
+  EngineTestBase() { DisableLog(); }
+
+  static EngineOptions Options(std::uint32_t block_size = 100) {
+    EngineOptions options;
+    options.refill.block_size = block_size;
+    options.background = false;
+    options.location = "test";
+    return options;
+  }
+
+  [[nodiscard]] std::filesystem::path data_dir() const { return dir_.path() / "data"; }
+  [[nodiscard]] std::filesystem::path db() const { return dir_.path() / "keymill.db"; }
+
+  std::unique_ptr<Store> OpenSqlite() {
+    auto opened = store::OpenSqliteStore({.path = db(), .create = true}, clock_,
+                                         clock_.Monotonic() + std::chrono::seconds(30));
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened.ok() ? *std::move(opened) : nullptr;
+  }
+  [[nodiscard]] std::unique_ptr<WitnessFile> OpenWitness() const {
+    auto opened = WitnessFile::Open(data_dir());
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened.ok() ? *std::move(opened) : nullptr;
+  }
+  std::unique_ptr<Engine> Start(EngineOptions options, std::unique_ptr<Store> store,
+                                std::unique_ptr<WitnessFile> witness) {
+    auto opened = Engine::Open(std::move(options), std::move(store), std::move(witness), clock_);
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened.ok() ? *std::move(opened) : nullptr;
+  }
+  // On the SQLite file and the witness that all engines of a test share.
+  std::unique_ptr<Engine> StartSqlite(std::uint32_t block_size = 100) {
+    return Start(Options(block_size), OpenSqlite(), OpenWitness());
+  }
+  std::unique_ptr<Engine> StartMemory(std::uint32_t block_size = 100) {
+    return Start(Options(block_size), store::OpenMemoryStore(clock_), nullptr);
+  }
+  // On a memory store that outlives its engines and fails on demand.
+  std::unique_ptr<Engine> StartFaulty(EngineOptions options,
+                                      std::unique_ptr<WitnessFile> witness = nullptr) {
+    return Start(std::move(options), std::make_unique<FaultyStore>(memory_, faults_),
+                 std::move(witness));
+  }
+
+  static Keyspace& Create(Engine& engine, const Recipe& recipe, std::string_view name = "k") {
+    auto created = engine.Create(name, recipe);
+    EXPECT_TRUE(created.ok()) << created.status().message();
+    created->keyspace->Want();
+    return *created->keyspace;
+  }
+
+  // Mints by making the refiller's steps itself, until `count` keys are there or a step
+  // brings nothing.
+  static std::vector<std::string> Mint(Engine& engine, Keyspace& keyspace, std::uint64_t count,
+                                       Status* outcome = nullptr) {
+    std::vector<std::string> keys;
+    for (;;) {
+      const std::uint64_t before = keyspace.stats().issued;
+      engine.StepForTest();
+      const Status status =
+          engine.Mint(keyspace, count - keys.size(), MonotonicTime(), [&](std::string_view lines) {
+            std::istringstream in{std::string(lines)};
+            for (std::string line; std::getline(in, line);) keys.push_back(line);
+          });
+      if (outcome != nullptr) *outcome = status;
+      if (status.ok() || keyspace.stats().issued == before) return keys;
+    }
+  }
+  static std::vector<std::uint64_t> MintNumbers(Engine& engine, Keyspace& keyspace,
+                                                std::uint64_t count, Status* outcome = nullptr) {
+    std::vector<std::uint64_t> numbers;
+    for (const std::string& key : Mint(engine, keyspace, count, outcome)) {
+      const auto number = keyspace.codec().Decode(key);
+      EXPECT_TRUE(number.ok()) << key;
+      numbers.push_back(number.ok() ? *number : 0);
+    }
+    return numbers;
+  }
+
+  TempDir dir_;
+  FakeClock clock_;
+  std::shared_ptr<Store> memory_ = store::OpenMemoryStore(clock_);
+  std::shared_ptr<Faults> faults_ = std::make_shared<Faults>();
+};
+
+}  // namespace keymill::mint
