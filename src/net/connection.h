@@ -27,40 +27,55 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void Start(const SessionFactory& factory);
 
-  // Closes it if a deadline has passed. Called by the loop about once a second.
+  // Closes it if a deadline has passed. Called by the loop at every tick.
   void CheckDeadline(MonotonicTime now);
 
   // The server stops: whatever is in the socket is still answered.
   void Drain();
   // Nothing is going on: between requests, nothing to write.
   [[nodiscard]] bool idle() const;
+  // At once. Finish() is for a peer that should still read our last words.
   void Close();
 
  private:
-  enum class State : std::uint8_t { kReading, kWaiting, kWriting, kClosed };
+  enum class State : std::uint8_t {
+    kReading,    // Until the peer sends something.
+    kWaiting,    // Until the session is woken; earlier output may be leaving meanwhile.
+    kWriting,    // Until the output has left; then want_ says what is next.
+    kLingering,  // We have said our last; waits for the peer to do the same.
+    kClosed,
+  };
 
   void WaitReadable();
   void OnReadable();
   void WaitWritable();
   void OnWritable();
   void OnWake();
-  // Lets the session work on `input`; keeps what it leaves.
+  // Lets the session work on `input`, and on the input that was kept. Both keep what it leaves.
   void Work(std::string_view input);
+  void WorkOnKept();
   void Follow(const Step& step);
+  // The output has left: does what the session wants.
+  void Proceed();
   // Writes what it can; the rest is kept. False when the connection is gone.
   bool Write(std::string_view output);
   void ArmWakeTimer(MonotonicTime at);
   void SetDeadline(std::chrono::milliseconds after);
+  // Closes our side, and the connection once the peer has closed its own or had time to.
+  void Finish();
+  void Linger();
 
   Loop& loop_;
   boost::asio::ip::tcp::socket socket_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<Session> session_;  // Null once the connection is lingering or closed.
   State state_ = State::kReading;
-  Want after_write_ = Want::kInput;
+  Want want_ = Want::kInput;
   bool in_request_ = false;
-  MonotonicTime deadline_;
-  std::string input_;   // Left over: the beginning of a request.
-  std::string output_;  // Not yet taken by the peer.
+  bool awaits_writable_ = false;
+  MonotonicTime deadline_;       // Of the present state; none in kWaiting.
+  MonotonicTime request_until_;  // When the request that has begun must be here.
+  std::string input_;            // Left over: the beginning of a request.
+  std::string output_;           // Not yet taken by the peer.
   std::size_t written_ = 0;
   std::unique_ptr<boost::asio::steady_timer> wake_timer_;
 };

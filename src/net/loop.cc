@@ -18,16 +18,28 @@ constexpr int kIdleDrainTicks = 2;
 
 }  // namespace
 
+void Mailbox::Post(std::function<void()> work) {
+  const MutexLock lock(mu_);
+  if (context_ != nullptr) boost::asio::post(*context_, std::move(work));
+}
+
+void Mailbox::Close() {
+  const MutexLock lock(mu_);
+  context_ = nullptr;
+}
+
 Loop::Loop(const ServerOptions& options, std::atomic<std::size_t>& connection_count)
     : options_(options),
       connection_count_(connection_count),
       context_(1),
+      mailbox_(std::make_shared<Mailbox>(context_)),
       work_(boost::asio::make_work_guard(context_)),
       tick_(context_) {
   write_buffer.reserve(64 * 1024);
 }
 
 Loop::~Loop() {
+  mailbox_->Close();
   Stop();
   Join();
 }
@@ -47,7 +59,6 @@ void Loop::Adopt(boost::asio::ip::tcp::socket socket, const SessionFactory& fact
   connections_.insert(connection);
   if (!std::exchange(ticking_, true)) Tick();
   connection->Start(factory);
-  if (draining_) connection->Drain();
 }
 
 void Loop::Remove(const std::shared_ptr<Connection>& connection) {

@@ -18,10 +18,25 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/mutex.h"
 #include "net/connection.h"
 #include "net/server.h"
 
 namespace keymill::net {
+
+// Takes work for a loop from any thread, and drops it once the loop is gone: whoever wakes a
+// session does not know how long its server lives.
+class Mailbox {
+ public:
+  explicit Mailbox(boost::asio::io_context& context) : context_(&context) {}
+
+  void Post(std::function<void()> work);
+  void Close();
+
+ private:
+  Mutex mu_;
+  boost::asio::io_context* context_ KEYMILL_GUARDED_BY(mu_);  // Null once closed.
+};
 
 class Loop {
  public:
@@ -36,11 +51,13 @@ class Loop {
   void Join();
 
   [[nodiscard]] boost::asio::io_context& context() { return context_; }
+  [[nodiscard]] const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
   [[nodiscard]] const ServerOptions& options() const { return options_; }
 
   // ---- On the loop's thread. ----
   void Adopt(boost::asio::ip::tcp::socket socket, const SessionFactory& factory);
   void Remove(const std::shared_ptr<Connection>& connection);
+  // From now on every session, also of connections that are yet to come, is told to finish.
   void Drain();
   [[nodiscard]] MonotonicTime now() const { return SystemClock().Monotonic(); }
   [[nodiscard]] bool draining() const { return draining_; }
@@ -54,6 +71,7 @@ class Loop {
   const ServerOptions& options_;
   std::atomic<std::size_t>& connection_count_;
   boost::asio::io_context context_;
+  const std::shared_ptr<Mailbox> mailbox_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer tick_;
   bool ticking_ = false;

@@ -2,8 +2,13 @@
 
 #include "net/server.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <functional>
 #include <future>
+#include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,7 +17,6 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "base/mutex.h"
 #include "net/loop.h"
 
 namespace keymill::net {
@@ -24,6 +28,8 @@ using asio::ip::tcp;
 namespace {
 
 constexpr int kBacklog = 4096;
+constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr std::chrono::milliseconds kDrainPoll{5};
 
 }  // namespace
 
@@ -79,18 +85,22 @@ class Server::Impl {
 
   bool Drain(std::chrono::milliseconds timeout) {
     const MonotonicTime deadline = SystemClock().Monotonic() + timeout;
-    std::promise<void> closed;
-    asio::post(loops_.front()->context(), [this, &closed] {
-      EmptyQueue();
-      closed.set_value();
-    });
-    closed.get_future().wait();
     for (const auto& loop : loops_) {
-      asio::post(loop->context(), [&each = *loop] { each.Drain(); });
+      if (!RunOn(
+              *loop, [&each = *loop] { each.Drain(); }, deadline))
+        return false;
     }
+    if (!RunOn(
+            *loops_.front(), [this] { EmptyQueue(); }, deadline))
+      return false;
+    // A connection that was accepted just before may still be on its way to its loop; behind
+    // this it is counted.
+    if (!RunOn(
+            *loops_.front(), [] {}, deadline))
+      return false;
     while (connections_.load(std::memory_order_relaxed) > 0) {
       if (SystemClock().Monotonic() >= deadline) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::this_thread::sleep_for(kDrainPoll);
     }
     return true;
   }
@@ -101,7 +111,19 @@ class Server::Impl {
   }
 
  private:
+  // Runs `work` on the loop's thread. False when it was not done by `deadline`; it may still
+  // run then.
+  static bool RunOn(Loop& loop, std::function<void()> work, MonotonicTime deadline) {
+    const auto done = std::make_shared<std::promise<void>>();
+    asio::post(loop.context(), [work = std::move(work), done] {
+      work();
+      done->set_value();
+    });
+    return done->get_future().wait_until(deadline) == std::future_status::ready;
+  }
+
   void Accept() {
+    if (!acceptor_->is_open()) return;  // Drained meanwhile.
     Loop& loop = NextLoop();
     acceptor_->async_accept(loop.context(), [this, &loop](const Error& error, tcp::socket socket) {
       if (error == asio::error::operation_aborted) return;
@@ -115,7 +137,7 @@ class Server::Impl {
   // the open connections need to finish.
   void PauseAccepting(const Error& error) {
     Log(LogLevel::kWarn, "net", "accept on port {}: {}", port_, error.message());
-    retry_->expires_after(std::chrono::milliseconds(100));
+    retry_->expires_after(kAcceptPause);
     retry_->async_wait([this](const Error& cancelled) {
       if (!cancelled) Accept();
     });
@@ -139,14 +161,21 @@ class Server::Impl {
   void Deal(Loop& loop, tcp::socket socket) {
     if (connections_.fetch_add(1, std::memory_order_relaxed) >= options_.connections_max) {
       connections_.fetch_sub(1, std::memory_order_relaxed);
-      Error ignored;
-      socket.non_blocking(true, ignored);
-      socket.write_some(asio::buffer(options_.busy_answer), ignored);
-      return;
+      return TurnAway(std::move(socket));
     }
     asio::post(loop.context(), [this, &loop, moved = std::move(socket)]() mutable {
       loop.Adopt(std::move(moved), factory_);
     });
+  }
+
+  void TurnAway(tcp::socket socket) const {
+    Error ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(options_.busy_answer), ignored);
+    socket.shutdown(tcp::socket::shutdown_send, ignored);
+    // A request that is here already would turn the close into a reset.
+    std::array<char, 4096> request{};
+    socket.read_some(asio::buffer(request), ignored);
   }
 
   Loop& NextLoop() { return *loops_[next_loop_++ % loops_.size()]; }

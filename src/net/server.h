@@ -26,7 +26,7 @@ struct ServerOptions {
   std::chrono::milliseconds write_timeout{30'000};    // A reader that takes nothing.
 
   // What a connection over the limit is told before it is closed.
-  std::string busy_answer;
+  std::string busy_answer = {};
 };
 
 class Server {

@@ -3,6 +3,8 @@
 #include "wire/http_parser.h"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
@@ -13,6 +15,9 @@ namespace keymill::wire {
 namespace {
 
 namespace http = boost::beast::http;
+
+// Longer ones do not fit 64 bits, or pad the number with zeros.
+constexpr std::size_t kLengthDigitsMax = 19;
 
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -44,14 +49,44 @@ bool IsHostSymbol(char c) {
          std::string_view("-._~:[]%!$&'()*+,;=").find(c) != std::string_view::npos;
 }
 
+// Whether the first line's third word is a well-formed HTTP version that is not ours.
+bool NamesOtherVersion(std::string_view input) {
+  const std::string_view line = input.substr(0, input.find("\r\n"));
+  const std::size_t at = line.find(" HTTP/");
+  if (at == std::string_view::npos || at != line.find(' ', line.find(' ') + 1)) return false;
+  const std::string_view version = line.substr(at + 6);
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return version.size() == 3 && digit(version[0]) && version[1] == '.' && digit(version[2]) &&
+         version != "1.0" && version != "1.1" && version != "0.9";
+}
+
 }  // namespace
 
-RequestParser::RequestParser(const HttpLimits& limits, std::string_view input, HttpRequest& request,
-                             std::string& chunks)
-    : limits_(limits), input_(input), request_(request), chunks_(chunks) {
-  header_limit(static_cast<std::uint32_t>(limits.header));
-  body_limit(limits.body);
-  eager(true);
+RequestParser::RequestParser(const HttpLimits& limits, std::string_view input, HttpRequest& request)
+    : limits_(limits), input_(input), request_(request) {
+  // Sizes are HttpReader's business.
+  header_limit(std::numeric_limits<std::uint32_t>::max());
+  body_limit(boost::none);
+}
+
+RequestParser::Outcome RequestParser::Parse() {
+  Error code;
+  put(boost::asio::const_buffer(input_.data(), input_.size()), code);
+  if (code == http::error::need_more) return Outcome::kNeedMore;
+  if (code) {
+    Classify(code);
+    return Outcome::kRefused;
+  }
+  return Outcome::kWhole;
+}
+
+void RequestParser::Classify(const Error& code) {
+  if (failure_.status != 0) return;  // One of our own rules was broken.
+  if (code == http::error::bad_version && NamesOtherVersion(input_)) {
+    failure_ = {505, "this server speaks HTTP/1.1 and HTTP/1.0"};
+  } else {
+    failure_ = {400, "this is no well-formed HTTP request"};
+  }
 }
 
 void RequestParser::Refuse(int status, std::string_view detail, Error& code) {
@@ -59,27 +94,21 @@ void RequestParser::Refuse(int status, std::string_view detail, Error& code) {
   code = http::error::bad_value;
 }
 
-void RequestParser::on_request_impl(http::verb verb, View method, View target, int version,
+void RequestParser::on_request_impl(http::verb verb, View /*method*/, View target, int version,
                                     Error& code) {
   target_ = wire::View(target);
   version_11_ = version >= 11;
   request_.http10 = !version_11_;
-  if (method.size() + target.size() >
-      limits_.request_line - std::string_view("  HTTP/1.1").size()) {
-    return Refuse(414, "the request line is too long", code);
-  }
   if (verb == http::verb::unknown) return Refuse(501, "this method does not exist here", code);
   request_.method = ToMethod(verb);
 }
 
-void RequestParser::on_field_impl(Field field, View /*name*/, View raw_value, Error& code) {
+void RequestParser::on_field_impl(Field field, View name, View raw_value, Error& code) {
   const std::string_view value = wire::View(raw_value);
+  if (IsFolded(wire::View(name))) {
+    return Refuse(400, "folded header lines are not accepted", code);
+  }
   if (++fields_ > limits_.fields) return Refuse(431, "too many header fields", code);
-  // Beast unfolds obsolete line folding into a buffer of its own.
-  const bool in_place = value.empty() || (value.data() >= input_.data() &&
-                                          value.data() < input_.data() + input_.size());
-  if (!in_place) return Refuse(400, "folded header lines are not accepted", code);
-  if (in_trailer_) return;
   switch (field) {
     case Field::host:
       return OnHost(value, code);
@@ -97,11 +126,18 @@ void RequestParser::on_field_impl(Field field, View /*name*/, View raw_value, Er
       if (!EqualsIgnoringCase(value, "100-continue")) {
         return Refuse(417, "only 100-continue can be expected", code);
       }
-      expects_continue_ = true;
+      expects_continue_ = version_11_;  // HTTP/1.0 knows no interim answers.
       return;
     default:
       return;
   }
+}
+
+// Beast accepts obsolete line folding; what it makes of it need not be what others do.
+bool RequestParser::IsFolded(std::string_view name) const {
+  const std::size_t end = input_.find('\r', static_cast<std::size_t>(name.data() - input_.data()));
+  if (end == std::string_view::npos || end + 2 >= input_.size()) return false;
+  return input_[end + 2] == ' ' || input_[end + 2] == '\t';
 }
 
 void RequestParser::OnHost(std::string_view value, Error& code) {
@@ -118,9 +154,13 @@ void RequestParser::OnContentLength(std::string_view value, Error& code) {
   const bool digits = !value.empty() && std::all_of(value.begin(), value.end(),
                                                     [](char c) { return c >= '0' && c <= '9'; });
   // "Content-Length:  5" is legal, but no honest sender writes it.
-  const bool padded =
-      value.data() - input_.data() >= 2 && value.data()[-1] == ' ' && value.data()[-2] != ':';
-  if (!digits || padded) return Refuse(400, "Content-Length is not a number", code);
+  const std::string_view before =
+      input_.substr(0, digits ? static_cast<std::size_t>(value.data() - input_.data()) : 0);
+  const bool padded = !before.ends_with(':') && !before.ends_with(": ");
+  if (!digits || padded || value.size() > kLengthDigitsMax) {
+    return Refuse(400, "Content-Length is not a number", code);
+  }
+  std::from_chars(value.data(), value.data() + value.size(), content_length_);
 }
 
 void RequestParser::OnTransferEncoding(std::string_view value, Error& code) {
@@ -136,34 +176,20 @@ void RequestParser::OnTransferEncoding(std::string_view value, Error& code) {
 }
 
 void RequestParser::on_header_impl(Error& code) {
-  in_trailer_ = true;
   if (version_11_ && !has_host_) return Refuse(400, "the Host field is missing", code);
 }
 
+// Parsing stops behind the header, so none of these is ever called with a body.
 void RequestParser::on_body_init_impl(const boost::optional<std::uint64_t>& /*length*/,
                                       Error& /*code*/) {}
-
-std::size_t RequestParser::on_body_impl(View body, Error& /*code*/) {
-  // Pieces of one request lie behind one another in the input.
-  const std::string_view piece = wire::View(body);
-  request_.body = request_.body.empty()
-                      ? piece
-                      : std::string_view(request_.body.data(), request_.body.size() + piece.size());
-  return piece.size();
-}
-
-void RequestParser::on_chunk_header_impl(std::uint64_t /*size*/, View extensions, Error& code) {
-  if (!extensions.empty()) Refuse(400, "chunk extensions are not accepted", code);
-}
-
-std::size_t RequestParser::on_chunk_body_impl(std::uint64_t /*remain*/, View body,
+std::size_t RequestParser::on_body_impl(View /*body*/, Error& /*code*/) { return 0; }
+void RequestParser::on_chunk_header_impl(std::uint64_t /*size*/, View /*extensions*/,
+                                         Error& /*code*/) {}
+std::size_t RequestParser::on_chunk_body_impl(std::uint64_t /*remain*/, View /*body*/,
                                               Error& /*code*/) {
-  chunks_.append(body.data(), body.size());
-  return body.size();
+  return 0;
 }
-
 void RequestParser::on_finish_impl(Error& /*code*/) {}
-
 void RequestParser::on_response_impl(int /*status*/, View /*reason*/, int /*version*/,
                                      Error& /*code*/) {}
 

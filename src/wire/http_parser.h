@@ -1,11 +1,11 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 //
-// Beast's request grammar with our own callbacks: fields that matter are kept as views,
-// everything else is checked and dropped. Used by HttpReader only.
+// Beast's grammar of a request's header with our own callbacks: fields that matter are kept
+// as views, everything else is checked and dropped. Used by HttpReader only.
 
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <string_view>
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -16,17 +16,21 @@ namespace keymill::wire {
 
 class RequestParser : public boost::beast::http::basic_parser<true> {
  public:
-  // All three references and the input outlive the parser.
-  RequestParser(const HttpLimits& limits, std::string_view input, HttpRequest& request,
-                std::string& chunks);
+  // Both references and the input outlive the parser.
+  RequestParser(const HttpLimits& limits, std::string_view input, HttpRequest& request);
+
+  // What became of the header. After anything but kWhole, `request` is half filled in.
+  enum class Outcome : std::uint8_t { kWhole, kNeedMore, kRefused };
+  Outcome Parse();
 
   struct Failure {
     int status = 0;
     std::string_view detail;
   };
-  // Set when one of our own rules was broken.
+  // Why the input was refused.
   [[nodiscard]] const Failure& failure() const { return failure_; }
   [[nodiscard]] std::string_view target() const { return target_; }
+  [[nodiscard]] std::uint64_t declared_size() const { return content_length_; }
   [[nodiscard]] bool expects_continue() const { return expects_continue_; }
 
  private:
@@ -45,6 +49,9 @@ class RequestParser : public boost::beast::http::basic_parser<true> {
   void on_finish_impl(Error& code) override;
   void on_response_impl(int status, View reason, int version, Error& code) override;
 
+  void Classify(const Error& code);
+  // Whether the field of this name goes on in another line.
+  [[nodiscard]] bool IsFolded(std::string_view name) const;
   void Refuse(int status, std::string_view detail, Error& code);
   void OnTransferEncoding(std::string_view value, Error& code);
   void OnHost(std::string_view value, Error& code);
@@ -53,12 +60,11 @@ class RequestParser : public boost::beast::http::basic_parser<true> {
   const HttpLimits& limits_;
   const std::string_view input_;
   HttpRequest& request_;
-  std::string& chunks_;
   std::string_view target_;
   Failure failure_;
   std::size_t fields_ = 0;
+  std::uint64_t content_length_ = 0;
   bool version_11_ = false;
-  bool in_trailer_ = false;
   bool has_host_ = false;
   bool has_length_ = false;
   bool has_encoding_ = false;

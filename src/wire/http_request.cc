@@ -3,8 +3,9 @@
 #include "wire/http_request.h"
 
 #include <algorithm>
+#include <utility>
 
-#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/core/string.hpp>
 
 #include "base/check.h"
 #include "wire/http_parser.h"
@@ -12,131 +13,152 @@
 namespace keymill::wire {
 namespace {
 
+constexpr std::string_view kEndOfLine = "\r\n";
 constexpr std::string_view kEndOfHeader = "\r\n\r\n";
 
-// Whether the first line ends in a well-formed HTTP version that is not ours.
-bool NamesOtherVersion(std::string_view input) {
-  const std::string_view line = input.substr(0, input.find("\r\n"));
-  const std::size_t at = line.rfind(" HTTP/");
-  if (at == std::string_view::npos) return false;
-  const std::string_view version = line.substr(at + 6);
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return version.size() == 3 && digit(version[0]) && version[1] == '.' && digit(version[2]) &&
-         version != "1.0" && version != "1.1" && version != "0.9";
+// Whether no header may hold `c` behind `before`: control characters, line ends that are not
+// CRLF, and folded lines.
+bool IsMistake(char before, char c) {
+  if (c == '\n' || before == '\r') return c != '\n' || before != '\r';
+  if (before == '\n' && (c == ' ' || c == '\t')) return true;
+  return (static_cast<unsigned char>(c) < 0x20 && c != '\r' && c != '\t') || c == 0x7f;
+}
+
+bool StartsWithIgnoringCase(std::string_view text, std::string_view start) {
+  const std::string_view head = text.substr(0, start.size());
+  return boost::beast::iequals({head.data(), head.size()}, {start.data(), start.size()});
 }
 
 }  // namespace
 
-class HttpReader::Parser : public RequestParser {
- public:
-  using RequestParser::RequestParser;
-};
-
 HttpReader::Outcome HttpReader::Read(std::string_view input) {
-  if (seen_ == 0) return ReadFresh(input);
-  // More bytes of a request that was incomplete: parse it again only when it can be whole.
-  const std::size_t from = seen_;
-  bool worth_it = true;
-  if (wanted_ != 0) {
-    worth_it = input.size() >= wanted_;
-  } else {
-    const std::size_t look_from = std::max(body_from_, from - std::min<std::size_t>(from, 3));
-    worth_it = input.find(kEndOfHeader, look_from) != std::string_view::npos ||
-               (from <= limits_.request_line && input.size() > limits_.request_line) ||
-               input.size() > (body_from_ == 0 ? limits_.header : body_from_ + 2 * limits_.body);
+  const bool had_header = header_size_ != 0;
+  if (!had_header) {
+    chunks_.Clear();  // The last request's views into it end here.
+    if (const Outcome outcome = ReadHeader(input); outcome != Outcome::kRequest) return outcome;
   }
-  if (worth_it) return ReadFresh(input);
-  seen_ = input.size();
-  return Outcome::kNeedMore;
+  if (const Outcome outcome = ReadBody(input); outcome != Outcome::kRequest) return outcome;
+  if (had_header) {
+    // The input may have moved since the header was read, and the views with it.
+    const Outcome again = Parse(input.substr(0, header_size_));
+    KEYMILL_CHECK(again == Outcome::kRequest);
+  }
+  request_.body = chunked_ ? chunks_.data() : input.substr(header_size_, content_length_);
+  consumed_ = header_size_ + (chunked_ ? chunks_.consumed() : content_length_);
+  Restart();
+  return Outcome::kRequest;
 }
 
-bool HttpReader::TakeExpectation() {
-  if (!expectation_ || expectation_taken_) return false;
-  expectation_taken_ = true;
-  return true;
+void HttpReader::Restart() {
+  inspected_ = header_size_ = 0;
+  line_parsed_ = expectation_ = false;
 }
+
+bool HttpReader::TakeExpectation() { return std::exchange(expectation_, false); }
 
 HttpReader::Outcome HttpReader::Fail(int status, std::string_view detail) {
   error_ = {status, detail};
   return Outcome::kError;
 }
 
-HttpReader::Outcome HttpReader::ReadFresh(std::string_view input) {
-  namespace http = boost::beast::http;
-  request_ = {};
-  chunks_.clear();
-  Parser parser(limits_, input, request_, chunks_);
-  boost::system::error_code code;
-  std::size_t consumed = 0;
-  while (consumed < input.size() && !parser.is_done()) {
-    consumed += parser.put(
-        boost::asio::const_buffer(input.data() + consumed, input.size() - consumed), code);
-    if (code) break;
-  }
-  if (code && code != http::error::need_more) {
-    if (parser.failure().status != 0) return Fail(parser.failure().status, parser.failure().detail);
-    if (code == http::error::body_limit) return Fail(413, "the body is too large");
-    if (code == http::error::header_limit) {
-      return input.find("\r\n") > limits_.request_line ? Fail(414, "the request line is too long")
-                                                       : Fail(431, "the header is too large");
+HttpReader::Outcome HttpReader::ReadHeader(std::string_view input) {
+  const std::string_view head = input.substr(0, limits_.header);
+  const std::size_t end =
+      head.find(kEndOfHeader, inspected_ - std::min<std::size_t>(inspected_, 3));
+  if (!line_parsed_) {
+    // Also when the header is whole, so that its fate does not depend on how it arrived.
+    const std::string_view line = head.substr(0, limits_.request_line + kEndOfLine.size());
+    const bool too_long = line.size() == limits_.request_line + kEndOfLine.size() &&
+                          line.find(kEndOfLine) == std::string_view::npos;
+    if (too_long) {
+      const bool mistaken = Inspect(line) == Outcome::kError;
+      return mistaken ? Outcome::kError : Refuse(line, 414, "the request line is too long");
     }
-    if (code == http::error::bad_version && NamesOtherVersion(input)) {
-      return Fail(505, "this server speaks HTTP/1.1 and HTTP/1.0");
-    }
-    return Fail(400, "this is no well-formed HTTP request");
   }
-  if (!parser.is_done()) return NeedMore(input, parser);
-  return Finish(input, parser, consumed);
+  if (end == std::string_view::npos) return Inspect(head);
+  const std::size_t size = end + kEndOfHeader.size();
+  const Outcome outcome = Parse(head.substr(0, size));
+  // A request line that is too short can look unfinished although its header has ended.
+  if (outcome == Outcome::kNeedMore) return Fail(400, "this is no well-formed HTTP request");
+  if (outcome == Outcome::kRequest) header_size_ = size;
+  return outcome;
 }
 
-HttpReader::Outcome HttpReader::NeedMore(std::string_view input, const Parser& parser) {
-  seen_ = input.size();
-  if (!parser.is_header_done()) {
-    if (input.substr(0, limits_.request_line + 2).find("\r\n") == std::string_view::npos &&
-        input.size() > limits_.request_line) {
-      return Fail(414, "the request line is too long");
+HttpReader::Outcome HttpReader::Inspect(std::string_view head) {
+  for (; inspected_ < head.size(); ++inspected_) {
+    const char c = head[inspected_];
+    const char before = inspected_ == 0 ? '\0' : head[inspected_ - 1];
+    const std::string_view prefix = head.substr(0, inspected_ + 1);
+    if (IsMistake(before, c)) return Refuse(prefix, 400, "the header is malformed");
+    // A bad request line is refused at once: whoever speaks another protocol waits for our
+    // answer to it and will never send a header.
+    if (c == '\n' && !std::exchange(line_parsed_, true)) {
+      if (Parse(prefix) == Outcome::kError) return Outcome::kError;
     }
-    if (input.size() > limits_.header) return Fail(431, "the header is too large");
-    return Outcome::kNeedMore;
   }
-  if (body_from_ == 0) body_from_ = input.find(kEndOfHeader) + kEndOfHeader.size();
-  const auto length = parser.content_length();
-  if (length) wanted_ = body_from_ + static_cast<std::size_t>(*length);
-  // Chunk headers, extensions and trailers count too: nobody needs more of them than body.
-  if (input.size() > body_from_ + 2 * limits_.body) return Fail(413, "the body is too large");
-  expectation_ = parser.expects_continue();
+  if (head.size() == limits_.header) return Refuse(head, 431, "the header is too large");
   return Outcome::kNeedMore;
 }
 
-HttpReader::Outcome HttpReader::Finish(std::string_view input, const Parser& parser,
-                                       std::size_t consumed) {
-  KEYMILL_CHECK(consumed <= input.size());
+HttpReader::Outcome HttpReader::Refuse(std::string_view head, int status, std::string_view detail) {
+  return Parse(head) == Outcome::kError ? Outcome::kError : Fail(status, detail);
+}
+
+HttpReader::Outcome HttpReader::Parse(std::string_view header) {
+  bytes_parsed_ += header.size();
+  request_ = {};
+  RequestParser parser(limits_, header, request_);
+  switch (parser.Parse()) {
+    case RequestParser::Outcome::kNeedMore:
+      return Outcome::kNeedMore;
+    case RequestParser::Outcome::kRefused:
+      return Fail(parser.failure().status, parser.failure().detail);
+    case RequestParser::Outcome::kWhole:
+      break;
+  }
   if (!ReadTarget(parser.target())) {
     return Fail(400, "the request target is neither a path nor a URL");
   }
+  chunked_ = parser.chunked();
+  if (parser.declared_size() > limits_.body) return Fail(413, "the body is too large");
+  content_length_ = static_cast<std::size_t>(parser.declared_size());
   request_.keep_alive = parser.keep_alive();
-  if (parser.chunked()) request_.body = chunks_;
-  consumed_ = consumed;
-  seen_ = body_from_ = wanted_ = 0;
-  expectation_ = expectation_taken_ = false;
+  expectation_ = parser.expects_continue();
+  return Outcome::kRequest;
+}
+
+HttpReader::Outcome HttpReader::ReadBody(std::string_view input) {
+  if (!chunked_) {
+    const bool whole = input.size() - header_size_ >= content_length_;
+    return whole ? Outcome::kRequest : Outcome::kNeedMore;
+  }
+  switch (chunks_.Read(input.substr(header_size_))) {
+    case ChunkedBody::Outcome::kNeedMore:
+      return Outcome::kNeedMore;
+    case ChunkedBody::Outcome::kMalformed:
+      return Fail(400, chunks_.detail());
+    case ChunkedBody::Outcome::kTooLarge:
+      return Fail(413, "the body is too large");
+    case ChunkedBody::Outcome::kWhole:
+      break;
+  }
   return Outcome::kRequest;
 }
 
 bool HttpReader::ReadTarget(std::string_view target) {
   // absolute-form: what proxies send.
-  if (target.starts_with("http://") || target.starts_with("https://")) {
+  if (StartsWithIgnoringCase(target, "http://") || StartsWithIgnoringCase(target, "https://")) {
     const std::size_t authority = target.find("//") + 2;
     const std::size_t path = target.find_first_of("/?", authority);
-    if (path == authority) return false;
+    if (path == authority || authority == target.size()) return false;
     target = path == std::string_view::npos ? std::string_view("/") : target.substr(path);
     if (target.starts_with('?')) return false;
   }
   if (target == "*" && request_.method == Method::kOptions) target = "/";
-  if (!target.starts_with('/')) return false;
+  if (!target.starts_with('/') || target.find('#') != std::string_view::npos) return false;
   const std::size_t mark = target.find('?');
   request_.path = target.substr(0, mark);
-  request_.has_query = mark != std::string_view::npos;
-  if (request_.has_query) request_.query = target.substr(mark + 1);
+  if (mark != std::string_view::npos) request_.query = target.substr(mark + 1);
   return true;
 }
 

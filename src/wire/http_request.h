@@ -2,6 +2,7 @@
 //
 // An HTTP/1.1 request, read in place: every view points into the bytes that were given, and
 // reading one allocates nothing (a chunked body excepted, which has to be put together).
+// Views are good until the next call of Read or Release.
 //
 // Boost.Beast's parser does the grammar; this file adds the strictness that a server behind
 // other people's proxies needs: whatever two readers could understand differently is an
@@ -11,9 +12,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
+
+#include "wire/chunked_body.h"
 
 namespace keymill::wire {
 
@@ -30,7 +31,6 @@ struct HttpRequest {
   Method method = Method::kOther;
   std::string_view path;   // Still percent-encoded; begins with '/'.
   std::string_view query;  // Without '?'; still percent-encoded.
-  bool has_query = false;
   bool keep_alive = false;
   bool http10 = false;
   std::string_view accept;
@@ -48,7 +48,7 @@ struct HttpError {
 
 class HttpReader {
  public:
-  explicit HttpReader(HttpLimits limits = {}) : limits_(limits) {}
+  explicit HttpReader(HttpLimits limits = {}) : limits_(limits), chunks_(limits.body) {}
 
   enum class Outcome : std::uint8_t {
     kRequest,   // `request` is whole; `consumed` bytes belong to it.
@@ -56,42 +56,52 @@ class HttpReader {
     kError,     // `error` says why.
   };
 
-  // Reads the request at the beginning of `input`.
+  // Reads the request at the beginning of `input`. What comes of it does not depend on how
+  // the bytes were split over the calls, and neither, but for a small factor, does the work.
   Outcome Read(std::string_view input);
 
   [[nodiscard]] const HttpRequest& request() const { return request_; }
   [[nodiscard]] std::size_t consumed() const { return consumed_; }
   [[nodiscard]] const HttpError& error() const { return error_; }
 
+  // The last request was dealt with: ends its views and frees what was put together for it.
+  void Release() { chunks_.Clear(); }
+
   // After kNeedMore: the sender waits for "100 Continue" before it sends the body. True
   // once per request.
   bool TakeExpectation();
 
-  // Whether a whole header was seen by the last kNeedMore: the rest is body.
-  [[nodiscard]] bool in_body() const { return body_from_ != 0; }
+  // Bytes that the header's grammar was applied to so far, for tests of the cost.
+  [[nodiscard]] std::uint64_t bytes_parsed() const { return bytes_parsed_; }
 
  private:
-  class Parser;
-
-  Outcome ReadFresh(std::string_view input);
-  Outcome NeedMore(std::string_view input, const Parser& parser);
+  // kRequest from these means: so far, so good.
+  Outcome ReadHeader(std::string_view input);
+  Outcome ReadBody(std::string_view input);
+  // Looks for mistakes in a header of which only `head` has arrived.
+  Outcome Inspect(std::string_view head);
+  Outcome Parse(std::string_view header);
+  // For a header that goes on behind `head` but must not: what is wrong with it, or else
+  // `status`.
+  Outcome Refuse(std::string_view head, int status, std::string_view detail);
   Outcome Fail(int status, std::string_view detail);
-  Outcome Finish(std::string_view input, const Parser& parser, std::size_t consumed);
   bool ReadTarget(std::string_view target);
+  void Restart();
 
   const HttpLimits limits_;
   HttpRequest request_;
   HttpError error_;
   std::size_t consumed_ = 0;
-  std::string chunks_;  // A chunked body, put together.
+  std::uint64_t bytes_parsed_ = 0;
 
-  // What the last kNeedMore learnt, so that a slow sender does not make us read the same
-  // bytes again for each new one.
-  std::size_t seen_ = 0;       // Bytes that were there.
-  std::size_t body_from_ = 0;  // Where the body begins; 0 while the header is incomplete.
-  std::size_t wanted_ = 0;     // With a Content-Length: bytes of the whole request.
+  // What earlier calls learnt of the present request.
+  std::size_t inspected_ = 0;    // Bytes of an incomplete header that were looked at.
+  std::size_t header_size_ = 0;  // 0 until the header is whole.
+  bool line_parsed_ = false;     // The request line was found to be good.
+  bool chunked_ = false;
+  std::size_t content_length_ = 0;
+  ChunkedBody chunks_;
   bool expectation_ = false;
-  bool expectation_taken_ = false;
 };
 
 }  // namespace keymill::wire

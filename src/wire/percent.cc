@@ -2,22 +2,14 @@
 
 #include "wire/percent.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "wire/hex_digit.h"
 
 namespace keymill::wire {
-namespace {
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-}  // namespace
-
 Result<std::string> PercentDecode(std::string_view text, bool plus_is_space) {
   std::string decoded;
   decoded.reserve(text.size());

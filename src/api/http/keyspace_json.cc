@@ -15,6 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// More than any object that we know has. Each name is compared with all before it.
+constexpr std::size_t kWordsMax = 32;
+
 // Takes a flat object apart while it is being read, so that neither depth nor size of what
 // somebody sends ever becomes memory.
 class WordReader final : public nlohmann::json_sax<nlohmann::json> {
@@ -34,6 +37,7 @@ class WordReader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool end_object() override { return true; }
   bool key(std::string& name) override {
+    if (words.size() == kWordsMax) return Refuse("too many names");
     for (const auto& word : words) {
       if (word.word == name) return Refuse(fmt::format("\"{}\" is given twice", name));
     }
@@ -110,7 +114,7 @@ std::string KeyspaceJson(const mint::KeyspaceInfo& info) {
     instance["runway_seconds"] = nullptr;
   }
   json["instance"] = instance;
-  return json.dump();
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string ExplanationJson(const mint::Explanation& explanation, std::string_view key) {

@@ -2,6 +2,7 @@
 
 #include "api/http/parameters.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -71,7 +72,10 @@ Result<std::uint64_t> MintCount(const wire::HttpRequest& request) {
 
 bool IsJsonOrEmpty(const wire::HttpRequest& request) {
   if (request.body.empty()) return true;
-  const std::string_view type = request.content_type.substr(0, request.content_type.find(';'));
+  std::string type(request.content_type.substr(0, request.content_type.find(';')));
+  std::transform(type.begin(), type.end(), type.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  type.erase(type.find_last_not_of(" \t") + 1);
   return type == "application/json" || type.ends_with("+json");
 }
 

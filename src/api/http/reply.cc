@@ -22,6 +22,8 @@ constexpr std::array<std::pair<int, std::string_view>, 26> kReasons = {{
     {200, "OK"},
     {201, "Created"},
     {204, "No Content"},
+    {302, "Found"},
+    {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
     {403, "Forbidden"},
@@ -42,8 +44,6 @@ constexpr std::array<std::pair<int, std::string_view>, 26> kReasons = {{
     {503, "Service Unavailable"},
     {505, "HTTP Version Not Supported"},
     {507, "Insufficient Storage"},
-    {302, "Found"},
-    {304, "Not Modified"},
 }};
 
 void AppendNumber(std::string& output, std::int64_t number) {
@@ -117,13 +117,13 @@ void AppendReply(std::string& output, const Reply& reply, const ReplyContext& co
 }
 
 Reply Problem(int status, std::string_view slug, std::string_view title, std::string_view detail,
-              std::string headers) {
+              std::string_view headers) {
   return {.status = status,
           .content_type = "application/problem+json",
           .body = fmt::format(R"({{"type":"{}","title":{},"status":{},"detail":{}}})"
                               "\n",
                               slug, JsonQuote(title), status, JsonQuote(detail)),
-          .headers = "Cache-Control: no-store\r\n" + std::move(headers)};
+          .headers = fmt::format("{}{}", kNoStore, headers)};
 }
 
 Reply StatusProblem(const Status& status) {
@@ -132,7 +132,7 @@ Reply StatusProblem(const Status& status) {
   if (row.retry_after_seconds > 0) {
     headers = fmt::format("Retry-After: {}\r\n", row.retry_after_seconds);
   }
-  return Problem(row.http, row.slug, row.title, status.message(), std::move(headers));
+  return Problem(row.http, row.slug, row.title, status.message(), headers);
 }
 
 }  // namespace keymill::api::http

@@ -14,6 +14,7 @@ namespace keymill::api::http {
 
 inline constexpr std::string_view kTextType = "text/plain; charset=utf-8";
 inline constexpr std::string_view kJsonType = "application/json";
+inline constexpr std::string_view kNoStore = "Cache-Control: no-store\r\n";
 
 struct Reply {
   int status = 200;
@@ -44,7 +45,7 @@ void AppendReply(std::string& output, const Reply& reply, const ReplyContext& co
 
 // An RFC 9457 problem.
 Reply Problem(int status, std::string_view slug, std::string_view title, std::string_view detail,
-              std::string headers = {});
+              std::string_view headers = {});
 
 // The problem that a Status is (status_map.h), with Retry-After where it helps.
 Reply StatusProblem(const Status& status);

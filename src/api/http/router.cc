@@ -28,6 +28,7 @@ constexpr std::array<Endpoint, 14> kEndpoints = {{
     {"/readyz", Method::kGet, Operation::kReady},
     {"/readyz/{x}", Method::kGet, Operation::kReady},
     {"/healthz", Method::kGet, Operation::kHealth},
+    {"/healthz/{x}", Method::kGet, Operation::kHealth},
     {"/get-key", Method::kGet, Operation::kGetKey},
     {"/v1/keyspaces", Method::kGet, Operation::kListKeyspaces},
     {"/v1/keyspaces/{k}", Method::kGet, Operation::kShowKeyspace},
@@ -35,7 +36,6 @@ constexpr std::array<Endpoint, 14> kEndpoints = {{
     {"/v1/keyspaces/{k}", Method::kDelete, Operation::kRetireKeyspace},
     {"/v1/keyspaces/{k}/keys", Method::kPost, Operation::kMint},
     {"/v1/keyspaces/{k}/keys/{x}", Method::kGet, Operation::kExplain},
-    {"/healthz/{x}", Method::kGet, Operation::kHealth},
 }};
 
 std::string_view MethodName(Method method) {

@@ -19,12 +19,16 @@ constexpr std::size_t kDeferredMax = 4096;
 constexpr std::size_t kMissingMax = 1024;
 constexpr std::chrono::milliseconds kMissingFor{250};
 
+Reply NoSuchCheck(std::string_view checks) {
+  return Problem(404, "not-found", "No such check", fmt::format("checks: {}", checks));
+}
+
 Reply JsonReply(int status, std::string json) {
   json += '\n';
   return {.status = status,
           .content_type = kJsonType,
           .body = std::move(json),
-          .headers = "Cache-Control: no-store\r\n"};
+          .headers = std::string(kNoStore)};
 }
 
 }  // namespace
@@ -37,14 +41,15 @@ net::SessionFactory Service::Sessions() {
       [this](net::Waker waker) { return std::make_unique<HttpSession>(*this, std::move(waker)); };
 }
 
-std::shared_ptr<Service::Deferred> Service::Defer(std::function<void(Deferred&)> work,
-                                                  net::Waker wake) {
+std::shared_ptr<Service::Deferred> Service::Defer(Work work, net::Waker wake) {
   auto deferred = std::make_shared<Deferred>();
-  const bool posted = worker_.Post([deferred, work = std::move(work), wake = std::move(wake)] {
-    work(*deferred);
-    deferred->done.store(true, std::memory_order_release);
-    wake();
-  });
+  const bool posted =
+      worker_.Post([this, deferred, work = std::move(work), wake = std::move(wake)] {
+        if (deferred->abandoned.load(std::memory_order_relaxed)) return;
+        work(*this, *deferred);
+        deferred->done.store(true, std::memory_order_release);
+        wake();
+      });
   return posted ? deferred : nullptr;
 }
 
@@ -167,14 +172,15 @@ Reply Service::Index(std::string_view accept) {
           .headers = "Cache-Control: no-cache\r\n"};
 }
 
-Reply Service::Live(bool verbose) {
+Reply Service::Live(std::string_view only, bool verbose) {
+  if (!only.empty() && only != "process") return NoSuchCheck("process");
   return {.status = 200,
           .content_type = kTextType,
           .body = verbose ? "[+]process ok\nlivez check passed\n" : "ok\n",
-          .headers = "Cache-Control: no-store\r\n"};
+          .headers = std::string(kNoStore)};
 }
 
-Reply Service::Ready(const std::string& name, const std::string& only, bool verbose,
+Reply Service::Ready(std::string_view name, std::string_view only, bool verbose,
                      std::string_view excluded) {
   mint::Engine* const mill = engine();
   struct Check {
@@ -200,12 +206,12 @@ Reply Service::Ready(const std::string& name, const std::string& only, bool verb
                                 : fmt::format("[-]{} {}: {}\n", check.name,
                                               skip ? "excluded" : "failed", check.status.message());
   }
-  if (!found) return Problem(404, "not-found", "No such check", "checks: drain, mint");
+  if (!found) return NoSuchCheck("drain, mint");
   report += fmt::format("{} check {}\n", name, passed ? "passed" : "failed");
   Reply reply{.status = passed ? 200 : 503,
               .content_type = kTextType,
               .body = passed && !verbose ? "ok\n" : report,
-              .headers = "Cache-Control: no-store\r\n"};
+              .headers = std::string(kNoStore)};
   if (!passed) reply.headers += "Retry-After: 1\r\n";
   return reply;
 }

@@ -18,7 +18,6 @@
 
 #include "api/http/reply.h"
 #include "api/http/router.h"
-#include "base/mutex.h"
 #include "base/worker.h"
 #include "mint/engine.h"
 #include "net/session.h"
@@ -26,10 +25,10 @@
 namespace keymill::api::http {
 
 struct ServiceOptions {
-  // The longest that a request waits for a block.
+  // The longest that a request waits for a block, or for the store.
   std::chrono::milliseconds request_timeout{2'000};
-  RouterOptions router;
-  std::string version;
+  RouterOptions router = {};
+  std::string version = {};
   std::string default_keyspace = "default";
 };
 
@@ -48,17 +47,26 @@ class Service {
   [[nodiscard]] const ServiceOptions& options() const { return options_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
 
+  // When a request that begins now has waited for long enough.
+  [[nodiscard]] MonotonicTime Deadline() const {
+    return clock_.Monotonic() + options_.request_timeout;
+  }
+
   // The factory to hand to net::Server.
   net::SessionFactory Sessions();
 
-  // An answer that another thread prepares. `wake` is called when `done` is true.
+  // An answer that another thread prepares.
   struct Deferred {
-    std::atomic<bool> done{false};
+    std::atomic<bool> done{false};       // Set by the worker: the rest may be read.
+    std::atomic<bool> abandoned{false};  // Set by whoever waited: do not begin with it any more.
     Reply reply;
     mint::Keyspace* keyspace = nullptr;  // Set instead of `reply` by a look-up that found it.
   };
-  // Runs `work` on the worker thread. nullptr when too much is waiting already.
-  std::shared_ptr<Deferred> Defer(std::function<void(Deferred&)> work, net::Waker wake);
+  // Runs `work` on the worker thread and calls `wake` when it is done. What `work` captures
+  // must not depend on the caller, who may be gone by then. nullptr when too much is waiting
+  // already.
+  using Work = std::function<void(Service&, Deferred&)>;
+  std::shared_ptr<Deferred> Defer(Work work, net::Waker wake);
 
   // Finds the keyspace for minting, asking the store. For Defer.
   void LookUp(const std::string& name, Deferred& deferred);
@@ -72,8 +80,9 @@ class Service {
 
   // These never wait.
   Reply Index(std::string_view accept);
-  Reply Live(bool verbose);
-  Reply Ready(const std::string& name, const std::string& only, bool verbose,
+  // The probes. `only` names one check, "" means all of them; `excluded` is one that may fail.
+  static Reply Live(std::string_view only, bool verbose);
+  Reply Ready(std::string_view name, std::string_view only, bool verbose,
               std::string_view excluded);
 
   static Reply KeyspaceNotFound(std::string_view name);

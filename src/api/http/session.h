@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/http/mint_job.h"
 #include "api/http/reply.h"
 #include "api/http/router.h"
 #include "api/http/service.h"
@@ -26,6 +27,7 @@ inline constexpr std::uint64_t kTextKeysMax = 100'000'000;
 
 class HttpSession final : public net::Session {
  public:
+  // `service` outlives the session.
   HttpSession(Service& service, net::Waker waker);
   ~HttpSession() override;
 
@@ -34,51 +36,41 @@ class HttpSession final : public net::Session {
   void OnDrain() override { draining_ = true; }
 
  private:
-  enum class Format : std::uint8_t { kBare, kText, kJson, kStream };
-
-  // A mint request that is being answered.
-  struct Job {
-    std::string keyspace_name;
-    mint::Keyspace* keyspace = nullptr;  // Null until it was looked up.
-    Format format = Format::kJson;
-    std::uint64_t left = 0;
-    bool started = false;  // kStream: the header has left, so an error can only cut it off.
+  // Something that the service's worker does for the request being answered.
+  struct Errand {
+    std::shared_ptr<Service::Deferred> deferred;
     MonotonicTime deadline;
-    std::uint64_t waiter = 0;
-    std::string body;
   };
 
-  // What became of a piece of work.
-  enum class Progress : std::uint8_t { kDone, kParked, kFlush, kCut };
+  // A new request. `last` when nothing follows it in the input.
+  Progress Begin(const wire::HttpRequest& request, bool last, std::string& output);
+  // The request that was parked, or had to wait for its output to leave.
+  Progress Resume(bool last, std::string& output);
+  Progress ResumeErrand(std::string& output);
+  Progress ContinueJob(std::string& output);
+  [[nodiscard]] bool busy() const { return errand_ || job_; }
 
   Progress Dispatch(const wire::HttpRequest& request, std::string& output);
-  Progress BeginMint(const wire::HttpRequest& request, std::string name, Format format,
-                     std::uint64_t count, std::string& output);
-  Progress BeginMintOnV1(const wire::HttpRequest& request, const Route& route, std::string& output);
-  Progress ContinueJob(std::string& output);
-  Progress ContinueDeferred(std::string& output);
-  Progress Stream(Job& job, std::string& output);
-  Progress FillBody(Job& job, std::string& output);
-  enum class Wait : std::uint8_t { kParked, kRetry, kOver };
-  // The reservoir is empty: waits for a block, or says in `verdict` why that is no use.
-  Wait AwaitBlock(Job& job, Status& verdict);
-  static void AppendChunk(const keys::Codec& codec, const mint::Reservoir::Run& run,
-                          std::uint64_t& left, std::string& output);
-  // The answer when no further key can be had: an error, or the keys that there are.
-  Progress Conclude(Job& job, const Status& verdict, std::string& output);
-  Progress FinishBody(Job& job, std::string& output);
+  Progress BeginCreate(const wire::HttpRequest& request, std::string name, std::string& output);
+  Progress BeginMintOnV1(const wire::HttpRequest& request, std::string name, std::string& output);
+  Progress BeginMint(std::string name, MintJob::Format format, std::uint64_t count,
+                     std::string& output);
+  Progress RunErrand(Service::Work work, std::string& output);
+  // Lets the worker prepare the answer.
+  Progress AnswerLater(std::function<Reply(Service&)> work, std::string& output);
   Progress Answer(const Reply& reply, std::string& output);
-  Progress DeferReply(std::function<Reply()> work, std::string& output);
-  Progress BeginCreate(const wire::HttpRequest& request, const Route& route, std::string& output);
-  Reply MintProblem(const Job& job, const Status& verdict) const;
-  net::Step StepFor(Progress progress, std::size_t consumed);
+
+  void RefuseInput(int status, std::string_view detail, std::string& output);
+  // The answer that comes next is the connection's last.
+  void CloseAfterThis();
+  [[nodiscard]] net::Step StepFor(Progress progress, std::size_t consumed) const;
 
   Service& service_;
   const net::Waker waker_;
   wire::HttpReader reader_;
   ReplyContext context_;  // Of the request being answered.
-  std::optional<Job> job_;
-  std::shared_ptr<Service::Deferred> deferred_;
+  std::optional<MintJob> job_;
+  std::optional<Errand> errand_;
   bool draining_ = false;
   bool closing_ = false;  // Nothing more is read; what was begun is finished.
 };

@@ -1,0 +1,15 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#pragma once
+
+namespace keymill::wire {
+
+// The value of a hexadecimal digit, -1 for anything else.
+constexpr int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace keymill::wire
