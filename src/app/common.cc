@@ -49,9 +49,7 @@ Status EnsureKeyspaces(const Settings& settings, mint::Engine& engine) {
 }
 
 Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptions engine) {
-  if (engine.refill.block_size == mint::RefillOptions{}.block_size) {
-    engine.refill.block_size = settings.block_size;
-  }
+  engine.refill.block_size = settings.block_size;
   engine.refill.grow = settings.block_growth == "auto";
   engine.refill.runway_target = settings.runway_target;
   Result<embed::Opened> opened = embed::OpenEngine({.data_dir = settings.data_dir,

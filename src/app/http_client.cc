@@ -2,6 +2,7 @@
 
 #include "app/http_client.h"
 
+#include <array>
 #include <string>
 
 #include <boost/asio/connect.hpp>
@@ -86,7 +87,7 @@ Status MintOverHttp(std::string_view url_text, std::string_view keyspace, std::u
   http::read_header(socket, buffer, parser, error);
   if (error) return failed("read from", error);
   std::string problem;
-  const int status = parser.get().result_int();
+  const auto status = static_cast<int>(parser.get().result_int());
   std::array<char, 64 * 1024> piece{};
   while (!parser.is_done()) {
     parser.get().body().data = piece.data();

@@ -1,11 +1,8 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
-#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
-
-#include "keymill/store.h"
 
 #include "app/cli.h"
 #include "app/commands.h"
@@ -34,13 +31,8 @@ int RunMint(const MintFlags& flags) {
   if (!config.ok()) return Fail(config.status());
   // Just what is asked for: nothing is left to be given back.
   mint::EngineOptions engine;
-  engine.refill.block_size =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(flags.count, Store::kBlockCountMax));
-  Settings settings = config->settings;
-  settings.block_size = engine.refill.block_size;
-  settings.block_growth = "off";
-  settings.runway_target = std::chrono::milliseconds(1);
-  Result<embed::Opened> opened = OpenConfigured(settings, engine);
+  engine.refill.ahead_of_need = false;
+  Result<embed::Opened> opened = OpenConfigured(config->settings, engine);
   if (!opened.ok()) return Fail(opened.status());
   mint::Engine& mill = *opened->engine;
   Result<mint::Keyspace*> keyspace = mill.Lookup(flags.keyspace);

@@ -4,6 +4,7 @@
 // reached yet does not keep the server from starting: it answers 503 until it can.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>

@@ -1,0 +1,33 @@
+#!/usr/bin/python3
+# Copyright (c) 2026 The Keymill Authors. See LICENSE.
+"""What clean stops, crashes and restored backups cost."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+from keymill_process import scaled
+from proof import ScenarioTest
+from scenario_stops import (clean_stops, crashes, restored_with_witness,
+                            restored_without_witness)
+
+
+class Stops(ScenarioTest):
+    def test_a_clean_stop_loses_no_number(self):
+        self.run_scenario(clean_stops, cycles=scaled(18, 6))
+
+    def test_a_crash_loses_at_most_what_the_reservoir_held(self):
+        self.run_scenario(crashes, cycles=scaled(12, 4))
+
+    def test_a_restored_backup_is_quarantined_while_its_witness_lives(self):
+        self.run_scenario(restored_with_witness)
+
+    def test_a_restored_backup_goes_unnoticed_when_the_witness_is_lost_too(self):
+        self.run_scenario(restored_without_witness)
+
+
+if __name__ == "__main__":
+    unittest.main()
