@@ -12,11 +12,10 @@
 #include "base/check.h"
 #include "keys/check_symbol.h"
 #include "keys/odometer.h"
+#include "keys/uint128.h"
 
 namespace keymill::keys {
 namespace {
-
-__extension__ typedef unsigned __int128 Uint128;  // Not in ISO C++, but in both compilers.
 
 constexpr std::uint32_t kLengthMax = 32;
 constexpr std::size_t kPrefixSizeMax = 16;

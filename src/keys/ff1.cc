@@ -17,11 +17,12 @@
 
 #include <fmt/format.h>
 
+#include "keys/uint128.h"
+
 namespace keymill::keys {
 namespace {
 
 using Block = AesEncryptor::Block;
-__extension__ typedef unsigned __int128 Uint128;  // Not in ISO C++, but in both compilers.
 
 constexpr std::size_t kRounds = 10;
 constexpr std::size_t kGroup =

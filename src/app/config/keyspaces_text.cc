@@ -165,6 +165,7 @@ Result<std::map<std::string, Recipe>> ParseKeyspaces(std::string_view text) {
 
 std::string KeyspacesText(const std::map<std::string, Recipe>& keyspaces) {
   std::vector<std::string> parts;
+  parts.reserve(keyspaces.size());
   for (const auto& [name, recipe] : keyspaces) {
     parts.push_back(fmt::format("{}: {}", YamlScalar(name), RecipeYaml(recipe)));
   }
