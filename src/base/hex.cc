@@ -24,8 +24,8 @@ std::string HexEncode(std::span<const std::uint8_t> bytes) {
 
 std::string Sha256Hex(std::string_view text) {
   std::array<std::uint8_t, 32> digest{};
-  KEYMILL_CHECK(EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(),
-                           nullptr) == 1);
+  KEYMILL_CHECK(
+      EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr) == 1);
   return HexEncode(digest);
 }
 

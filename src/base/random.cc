@@ -2,10 +2,10 @@
 
 #include "base/random.h"
 
-#include <sys/random.h>
-
 #include <cerrno>
 #include <vector>
+
+#include <sys/random.h>
 
 #include "base/check.h"
 #include "base/hex.h"

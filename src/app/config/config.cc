@@ -83,8 +83,7 @@ Status LoadFile(const ConfigInputs& inputs, const Environment& environment, Conf
 Status LoadVariable(const SettingRow& row, const Environment& environment, Config& config) {
   Origin& origin = config.origins[std::string(row.info.path)];
   const auto own = environment.Find(row.info.env);
-  const auto legacy =
-      row.info.legacy.empty() ? std::nullopt : environment.Find(row.info.legacy);
+  const auto legacy = row.info.legacy.empty() ? std::nullopt : environment.Find(row.info.legacy);
   // Our own name wins, except that .env never wins over the real environment.
   const bool legacy_wins =
       legacy && !legacy->text.empty() && !legacy->from_dot_env && own && own->from_dot_env;
