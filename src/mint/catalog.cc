@@ -2,41 +2,41 @@
 
 #include "mint/catalog.h"
 
+#include <functional>
 #include <utility>
 
 namespace keymill::mint {
+namespace {
 
-Catalog::Catalog() {
-  const MutexLock lock(mu_);
-  maps_.push_back(std::make_unique<const Map>());
-  current_.store(maps_.back().get(), std::memory_order_release);
+std::size_t ChainOf(std::string_view name, std::size_t chains) {
+  return std::hash<std::string_view>{}(name) % chains;
 }
 
-Catalog::~Catalog() = default;
+}  // namespace
 
 Keyspace* Catalog::Find(std::string_view name) const {
-  const Map& map = *current_.load(std::memory_order_acquire);
-  const auto found = map.find(name);
-  return found == map.end() ? nullptr : found->second;
+  const Node* node = chains_[ChainOf(name, kChains)].load(std::memory_order_acquire);
+  while (node != nullptr && node->keyspace->name() != name) node = node->next;
+  return node == nullptr ? nullptr : node->keyspace;
 }
 
 Keyspace* Catalog::Add(std::unique_ptr<Keyspace> keyspace) {
   const MutexLock lock(mu_);
   if (Keyspace* const existing = Find(keyspace->name())) return existing;
-  auto map = std::make_unique<Map>(*current_.load(std::memory_order_relaxed));
   Keyspace* const added = keyspace.get();
-  map->emplace(added->name(), added);
+  auto& head = chains_[ChainOf(added->name(), kChains)];
+  nodes_.push_back(std::make_unique<const Node>(
+      Node{.keyspace = added, .next = head.load(std::memory_order_relaxed)}));
   keyspaces_.push_back(std::move(keyspace));
-  current_.store(map.get(), std::memory_order_release);
-  maps_.push_back(std::move(map));
+  head.store(nodes_.back().get(), std::memory_order_release);
   return added;
 }
 
 std::vector<Keyspace*> Catalog::All() const {
+  const MutexLock lock(mu_);
   std::vector<Keyspace*> all;
-  for (const auto& [name, keyspace] : *current_.load(std::memory_order_acquire)) {
-    all.push_back(keyspace);
-  }
+  all.reserve(keyspaces_.size());
+  for (const auto& keyspace : keyspaces_) all.push_back(keyspace.get());
   return all;
 }
 

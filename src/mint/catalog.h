@@ -4,11 +4,11 @@
 
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/mutex.h"
@@ -20,35 +20,32 @@ namespace keymill::mint {
 // Safe for concurrent use by multiple threads.
 class Catalog {
  public:
-  Catalog();
-  ~Catalog();
+  Catalog() = default;
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
 
-  // nullptr when this instance does not know the name. One atomic load and one hash.
+  // nullptr when this instance does not know the name. One hash and a short walk.
   [[nodiscard]] Keyspace* Find(std::string_view name) const;
 
   // Adds a keyspace unless its name is there already; returns the one that is there now.
   Keyspace* Add(std::unique_ptr<Keyspace> keyspace);
 
-  // All of them, in no order.
+  // All of them, in the order in which they were added.
   [[nodiscard]] std::vector<Keyspace*> All() const;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>{}(text);
-    }
+  // A chain grows at its head and is otherwise never touched, so that a reader needs no more
+  // than the head. Chains stay short up to tens of thousands of keyspaces.
+  struct Node {
+    Keyspace* keyspace = nullptr;
+    const Node* next = nullptr;
   };
-  using Map = std::unordered_map<std::string, Keyspace*, Hash, std::equal_to<>>;
+  static constexpr std::size_t kChains = 1024;
 
-  std::atomic<const Map*> current_;
-  Mutex mu_;
+  std::array<std::atomic<const Node*>, kChains> chains_{};
+  mutable Mutex mu_;
   std::vector<std::unique_ptr<Keyspace>> keyspaces_ KEYMILL_GUARDED_BY(mu_);
-  // Every map that was ever current. A reader may still be in an old one, and keyspaces are
-  // created so rarely that keeping them costs less than any way of knowing.
-  std::vector<std::unique_ptr<const Map>> maps_ KEYMILL_GUARDED_BY(mu_);
+  std::vector<std::unique_ptr<const Node>> nodes_ KEYMILL_GUARDED_BY(mu_);
 };
 
 }  // namespace keymill::mint
