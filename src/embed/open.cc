@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fork.h"
 #include "mint/witness_file.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
@@ -32,13 +33,15 @@ Result<std::unique_ptr<Store>> OpenOrCreate(const std::filesystem::path& path,
   const MonotonicTime deadline = clock.Monotonic() + kOpenTimeout;
   auto opened = store::OpenSqliteStore({.path = path, .create = false}, clock, deadline);
   if (opened.code() != Code::kNotFound) return opened;
-  if (const std::string known = witness.RememberedLocation(); !known.empty()) {
+  Result<std::string> known = witness.RememberedLocation();
+  if (!known.ok()) return known.status();
+  if (!known->empty()) {
     return Status(
         Code::kFailedPrecondition,
         fmt::format("the database {} is missing, but {} remembers {}. Starting anew "
                     "would hand out keys that are out already. Restore the database, or "
                     "mount the right volume; to start anew on purpose, move {} away",
-                    path.string(), witness.path().string(), known, witness.path().string()));
+                    path.string(), witness.path().string(), *known, witness.path().string()));
   }
   if (!options.create) {
     return Status(Code::kFailedPrecondition,
@@ -66,6 +69,7 @@ Result<Opened> OpenSqlite(const OpenOptions& options, std::string_view name, con
   }
   auto witness = mint::WitnessFile::Open(data_dir);
   if (!witness.ok()) return witness.status();
+  const ForkHold no_child_inherits_the_lock;
   auto alone = (*witness)->LockDirectory();
   if (!alone.ok()) return alone.status();
   Opened result;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -58,20 +59,37 @@ bool WriteAll(int fd, std::string_view text) {
   return true;
 }
 
-int OpenLockFile(const std::filesystem::path& directory) {
-  return ::open((directory / "witness.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+// flock has no deadline of its own.
+bool LockWithin(int fd, std::chrono::milliseconds patience) {
+  using Steady = std::chrono::steady_clock;
+  const Steady::time_point deadline = Steady::now() + patience;
+  for (;;) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK && errno != EINTR) return false;
+    if (Steady::now() >= deadline) {
+      errno = EWOULDBLOCK;
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
-bool LockExclusively(int fd) {
-  int code = 0;
-  while ((code = ::flock(fd, LOCK_EX)) != 0 && errno == EINTR) {
-  }
-  return code == 0;
+Status NotLocked(const std::filesystem::path& path) {
+  if (errno != EWOULDBLOCK) return SystemError("lock", path);
+  return {Code::kUnavailable, fmt::format("lock {}: another process holds it (fuser {} says which)",
+                                          path.string(), path.string())};
+}
+
+// Opens (and so makes) a lock file. Each use opens its own: a descriptor kept open would be
+// shared with forked children, and with it the lock of a parent that died holding it.
+int OpenLockFile(const std::filesystem::path& path) {
+  return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<WitnessFile>> WitnessFile::Open(const std::filesystem::path& directory) {
+Result<std::unique_ptr<WitnessFile>> WitnessFile::Open(const std::filesystem::path& directory,
+                                                       std::chrono::milliseconds patience) {
   std::error_code error;
   // "data/" and "data" are the same directory, but only the second has a parent to make.
   const auto own = directory.has_filename() ? directory : directory.parent_path();
@@ -80,17 +98,15 @@ Result<std::unique_ptr<WitnessFile>> WitnessFile::Open(const std::filesystem::pa
     if (!parent.empty()) std::filesystem::create_directories(parent, error);
     if (::mkdir(own.c_str(), 0700) != 0 && errno != EEXIST) return SystemError("create", own);
   }
-  const int fd = OpenLockFile(own);
-  if (fd < 0) return SystemError("open the lock file in", own);
-  std::unique_ptr<WitnessFile> file(new WitnessFile(own, fd));
+  const FileDescriptor probe(OpenLockFile(own / "witness.lock"));
+  if (probe.get() < 0) return SystemError("open the lock file in", own);
+  std::unique_ptr<WitnessFile> file(new WitnessFile(own, patience));
   if (Result<Contents> contents = file->Load(); !contents.ok()) return contents.status();
   return file;
 }
 
-WitnessFile::WitnessFile(std::filesystem::path directory, int lock_fd)
-    : directory_(std::move(directory)), path_(directory_ / "witness"), lock_fd_(lock_fd) {}
-
-WitnessFile::~WitnessFile() { ::close(lock_fd_); }
+WitnessFile::WitnessFile(std::filesystem::path directory, std::chrono::milliseconds patience)
+    : directory_(std::move(directory)), path_(directory_ / "witness"), patience_(patience) {}
 
 WitnessFile::Lock::~Lock() {
   if (fd_ >= 0) ::close(fd_);
@@ -99,10 +115,11 @@ WitnessFile::Lock::~Lock() {
 Result<WitnessFile::Lock> WitnessFile::LockDirectory() {
   // A file of its own: the holder may record in the witness meanwhile.
   const auto path = directory_ / "open.lock";
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int fd = OpenLockFile(path);
   if (fd < 0) return SystemError("open", path);
   Lock lock(fd);
-  if (!LockExclusively(fd)) return SystemError("lock", path);
+  // Longer than a change of the file: the holder may be making a schema.
+  if (!LockWithin(fd, 5 * patience_)) return NotLocked(path);
   return lock;
 }
 
@@ -173,24 +190,28 @@ Status WitnessFile::Update(Change change) {
   // A child that inherited the lock file in the locked state would keep it locked.
   const ForkHold no_fork_while_locked;
   const MutexLock lock(mu_);
-  if (!LockExclusively(lock_fd_)) return SystemError("lock", path_);
-  Status done;
+  const auto lock_path = directory_ / "witness.lock";
+  const FileDescriptor held(OpenLockFile(lock_path));
+  if (held.get() < 0) return SystemError("open", lock_path);
+  if (!LockWithin(held.get(), patience_)) return NotLocked(lock_path);
   Result<Contents> contents = Load();
-  if (!contents.ok()) {
-    done = contents.status();
-  } else if (change(*contents)) {
-    done = Save(*contents);
-  }
-  ::flock(lock_fd_, LOCK_UN);
-  return done;
+  if (!contents.ok()) return contents.status();
+  if (!change(*contents)) return {};
+  for (const auto& [id, location] : bound_) contents->locations.try_emplace(id, location);
+  return Save(*contents);
 }
 
-std::string WitnessFile::RememberedLocation() {
+Result<std::string> WitnessFile::RememberedLocation() {
   std::string location;
-  Update([&](Contents& contents) {
-    if (!contents.locations.empty()) location = contents.locations.begin()->second;
+  Status done = Update([&](Contents& contents) {
+    if (!contents.locations.empty()) {
+      location = contents.locations.begin()->second;
+    } else if (!contents.keyspaces.empty()) {
+      location = "a store";  // Its numbers count, wherever it was.
+    }
     return false;
-  }).Ignore();  // Open has read the same file a moment ago.
+  });
+  if (!done.ok()) return done;
   return location;
 }
 
@@ -206,6 +227,7 @@ Status WitnessFile::Bind(std::string_view store_id, std::string_view location) {
                                    location, id, store_id, path_.string()));
       return false;
     }
+    bound_[std::string(store_id)] = location;
     std::string& known = contents.locations[std::string(store_id)];
     if (known == location) return false;
     known = location;

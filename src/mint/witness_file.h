@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -24,18 +25,24 @@ namespace keymill::mint {
 // and replaces it whole. Safe for concurrent use by multiple threads.
 class WitnessFile {
  public:
+  // How long to wait for another process that has the file locked. Whoever holds it needs a
+  // few milliseconds; one that was stopped in the middle must not stop everybody else.
+  static constexpr std::chrono::milliseconds kPatience{1'000};
+
   // Opens DIRECTORY/witness; creates the directory (for its owner only) if need be, but no
   // file before there is something to say.
   // Errors:
   //   kFailedPrecondition  the file is damaged: the message says what to do.
   //   kUnavailable         the directory cannot be made or read.
-  static Result<std::unique_ptr<WitnessFile>> Open(const std::filesystem::path& directory);
+  // Every other call may answer kUnavailable when the lock was not to be had in time.
+  static Result<std::unique_ptr<WitnessFile>> Open(const std::filesystem::path& directory,
+                                                   std::chrono::milliseconds patience = kPatience);
 
-  ~WitnessFile();
   WitnessFile(const WitnessFile&) = delete;
   WitnessFile& operator=(const WitnessFile&) = delete;
 
   // While one lives, no other process opens or creates a store with this directory.
+  // A child forked meanwhile would inherit it: keep a ForkHold as long.
   class Lock {
    public:
     explicit Lock(int fd) : fd_(fd) {}
@@ -49,9 +56,10 @@ class WitnessFile {
   Result<Lock> LockDirectory();
 
   // The location of a store that this witness remembers, or "" when it remembers none.
-  std::string RememberedLocation();
+  Result<std::string> RememberedLocation();
 
-  // Ties the witness to the store at `location`.
+  // Ties the witness to the store at `location`; every later Record says so again, should
+  // the file have vanished meanwhile.
   // Errors: kFailedPrecondition when another store was seen at this very location before.
   Status Bind(std::string_view store_id, std::string_view location);
 
@@ -74,7 +82,7 @@ class WitnessFile {
     std::map<std::pair<std::string, std::string>, Entry> keyspaces;
   };
 
-  WitnessFile(std::filesystem::path directory, int lock_fd);
+  WitnessFile(std::filesystem::path directory, std::chrono::milliseconds patience);
 
   Result<Contents> Load() const;
   Status Save(const Contents& contents) const;
@@ -84,8 +92,9 @@ class WitnessFile {
 
   const std::filesystem::path directory_;
   const std::filesystem::path path_;
-  Mutex mu_;  // flock is per open file, so threads of one process need a lock of their own.
-  const int lock_fd_ KEYMILL_GUARDED_BY(mu_);
+  const std::chrono::milliseconds patience_;
+  Mutex mu_;  // One thread of this process at a time: the others need not even ask.
+  std::map<std::string, std::string, std::less<>> bound_ KEYMILL_GUARDED_BY(mu_);
 };
 
 }  // namespace keymill::mint

@@ -164,14 +164,60 @@ TEST_F(WitnessFileTest, RefusesAnotherStoreAtTheSameLocation) {
 TEST_F(WitnessFileTest, FollowsAStoreThatMoves) {
   ASSERT_TRUE(Open()->Bind("first", "sqlite:/a.db").ok());
   ASSERT_TRUE(Open()->Bind("first", "sqlite:/moved.db").ok());
-  EXPECT_EQ(Open()->RememberedLocation(), "sqlite:/moved.db");
+  EXPECT_EQ(*Open()->RememberedLocation(), "sqlite:/moved.db");
   EXPECT_TRUE(Open()->Bind("second", "sqlite:/a.db").ok());
 }
 
 TEST_F(WitnessFileTest, RemembersALocationWithSpaces) {
-  EXPECT_EQ(Open()->RememberedLocation(), "");
+  EXPECT_EQ(*Open()->RememberedLocation(), "");
   ASSERT_TRUE(Open()->Bind("first", "sqlite:/my data/a  b.db").ok());
-  EXPECT_EQ(Open()->RememberedLocation(), "sqlite:/my data/a  b.db");
+  EXPECT_EQ(*Open()->RememberedLocation(), "sqlite:/my data/a  b.db");
+}
+
+TEST_F(WitnessFileTest, AWitnessThatVanishesUnderItsProcessIsWrittenWhole) {
+  const auto witness = Open();
+  ASSERT_TRUE(witness->Bind("first", "sqlite:/a.db").ok());
+  std::filesystem::remove(witness->path());
+  ASSERT_TRUE(witness->Record("first", "k", "links", {1, 1}).ok());
+  EXPECT_EQ(*Open()->RememberedLocation(), "sqlite:/a.db");
+}
+
+TEST_F(WitnessFileTest, NumbersOfAnUnknownStoreAreRememberedToo) {
+  const auto witness = Open();
+  ASSERT_TRUE(witness->Record("first", "k", "links", {1, 1}).ok());
+  EXPECT_NE(*witness->RememberedLocation(), "");
+}
+
+// Another process was stopped while it held the lock.
+TEST_F(WitnessFileTest, ALockThatStaysTakenIsAnErrorInTime) {
+  auto opened = WitnessFile::Open(dir(), std::chrono::milliseconds(5));
+  ASSERT_TRUE(opened.ok());
+  WitnessFile& witness = **opened;
+  for (const char* const name : {"witness.lock", "open.lock"}) {
+    const int other = ::open((dir() / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_EQ(::flock(other, LOCK_EX), 0);
+    if (std::string_view(name) == "open.lock") {
+      EXPECT_EQ(witness.LockDirectory().status().code(), Code::kUnavailable);
+    } else {
+      EXPECT_EQ(witness.Read("s", "k").code(), Code::kUnavailable);
+      const auto recorded = witness.Record("s", "k", "links", {1, 1});
+      EXPECT_EQ(recorded.code(), Code::kUnavailable);
+      EXPECT_THAT(recorded.status().message(), HasSubstr("another process holds it"));
+      EXPECT_EQ(witness.RememberedLocation().code(), Code::kUnavailable) << "never \"none\"";
+    }
+    ::close(other);
+  }
+  EXPECT_TRUE(witness.Record("s", "k", "links", {1, 1}).ok());
+}
+
+TEST_F(WitnessFileTest, AForkedChildHoldsNoLockOfItsParent) {
+  const auto witness = Open();
+  ASSERT_TRUE(witness->Record("s", "k", "links", {1, 1}).ok());
+  std::error_code error;
+  for (const auto& fd : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const auto target = std::filesystem::read_symlink(fd.path(), error);
+    EXPECT_NE(target.filename(), "witness.lock") << "a child would inherit it";
+  }
 }
 
 TEST_F(WitnessFileTest, LockDirectoryExcludesASecondHolder) {
