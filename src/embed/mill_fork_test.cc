@@ -85,11 +85,6 @@ std::string MintText(Mill& mill, std::string_view keyspace, std::uint64_t count)
 class MillForkTest : public testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
-#elif defined(__SANITIZE_ADDRESS__)
-    GTEST_SKIP() << "AddressSanitizer's allocator may be locked by another thread during fork";
-#endif
     MillOptions options{.data_dir = (dir_.path() / "data").string(), .block_size = 50};
     options.timeout = std::chrono::seconds(30);
     auto opened = Mill::Open(options);

@@ -78,11 +78,10 @@ TEST(CodecTest, ShuffledKeysAreWhatTheyAlwaysWere) {
 }
 
 TEST(CodecTest, BothPathsGiveTheSameKeys) {
-  if (!HaveHardwareAes()) GTEST_SKIP() << "no AES instructions";
   for (const std::uint32_t length : {7U, 8U, 13U, 20U}) {
     const Recipe recipe = Shuffled("base62", length);
     EXPECT_EQ(Encode(MakeCodec(recipe, AesPath::kPortable), 1000, 300, ","),
-              Encode(MakeCodec(recipe, AesPath::kHardware), 1000, 300, ","));
+              Encode(MakeCodec(recipe), 1000, 300, ","));
   }
 }
 
