@@ -71,6 +71,14 @@ struct ReserveRequest {
   std::vector<std::string> spent;
 };
 
+// How a held block ends.
+struct GiveBackRequest {
+  std::string keyspace_id;
+  std::string block_id;
+  std::uint64_t first_unused = 0;
+  Witness witness;  // The highest that the caller has ever seen.
+};
+
 // A run of numbers that belongs to the instance that reserved it.
 struct Block {
   std::string id;  // Of its ledger row; adjacent blocks of one instance share a row.
@@ -170,10 +178,11 @@ class Store {
   // Errors:
   //   kNotFound         no block of this id is held: it was settled before. Nothing changed.
   //   kInvalidArgument  `first_unused` lies outside the block. Nothing changed.
-  //   kQuarantined, kFailedPrecondition  as for Reserve; the numbers stay burned.
+  //   kQuarantined, kFailedPrecondition  as for Reserve; the numbers stay burned. A store
+  //                     that went back must not accept this either: every change moves its
+  //                     revision on, and would hide from the witness what was lost.
   //   kUnknownOutcome   do not repeat, and do not hand them out.
-  virtual Result<Witness> GiveBack(std::string_view keyspace_id, std::string_view block_id,
-                                   std::uint64_t first_unused, MonotonicTime deadline) = 0;
+  virtual Result<Witness> GiveBack(const GiveBackRequest& request, MonotonicTime deadline) = 0;
 
   // The ledger row that holds `number`, or nothing when no block ever did.
   virtual Result<std::optional<LedgerRow>> FindBlock(std::string_view keyspace_id,

@@ -198,7 +198,8 @@ Result<KeyspaceInfo> Engine::Inform(KeyspaceRecord record) {
   }
   const std::int64_t now_ms = clock_.WallMs();
   const double age_seconds = static_cast<double>(now_ms - record.created_at_ms) / 1000;
-  const double average = age_seconds > 1 ? static_cast<double>(info.used) / age_seconds : 0;
+  constexpr double kYoung = 60;  // A first block says nothing about a year.
+  const double average = age_seconds > kYoung ? static_cast<double>(info.used) / age_seconds : 0;
   const double pace = std::max(info.rate, average);
   const double seconds = pace > 0 ? static_cast<double>(info.left) / pace : 0;
   constexpr double kTenThousandYears = 3.2e11;  // Beyond this a date says nothing.

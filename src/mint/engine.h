@@ -162,11 +162,14 @@ class Engine {
   MonotonicTime Step();  // When the next one is due.
   // Both return false when the store should be left alone for a while.
   bool Refill(Keyspace& keyspace) KEYMILL_REQUIRES(refill_mu_);
-  bool Settle(const Keyspace& keyspace, const Status& failure);
+  bool RefillFailed(Keyspace& keyspace, const Status& failure) KEYMILL_REQUIRES(refill_mu_);
+  void SetReserving(bool works, std::string_view why) KEYMILL_REQUIRES(refill_mu_);
+  void SetStoreUp(bool up, std::string_view why);
   Result<Block> ReserveBlock(Keyspace& keyspace, std::uint32_t count,
                              const std::vector<std::string>& spent);
   void GiveBackUnused(Keyspace& keyspace, const Block& block);
-  void Audit();
+  Status GiveBack(Keyspace& keyspace, const std::string& block_id, std::uint64_t first_unused);
+  void Audit() KEYMILL_REQUIRES(refill_mu_);
   void AuditOne(Keyspace& keyspace, const KeyspaceRecord& record, const Witness& seen);
   // The highest that this process, or any that shares its witness, has seen.
   Result<Witness> Witnessed(const std::string& keyspace_id);
@@ -188,6 +191,7 @@ class Engine {
   Mutex refill_mu_;  // Held while a step runs: one at a time.
   MonotonicTime audit_due_ KEYMILL_GUARDED_BY(refill_mu_);
   MonotonicTime retry_not_before_ KEYMILL_GUARDED_BY(refill_mu_);
+  bool reserving_ KEYMILL_GUARDED_BY(refill_mu_) = true;  // The last attempt worked.
 
   Mutex seen_mu_;
   // What this process has seen itself, by keyspace id: the witness when there is no file.

@@ -17,6 +17,10 @@ using testing::HasSubstr;
 
 class EngineFailureTest : public EngineTestBase {
  protected:
+  // It can still be read, but a new one cannot be written beside it.
+  void MakeWitnessUnwritable() { std::filesystem::create_directory(data_dir() / "witness.new"); }
+  void MakeWitnessWritable() { std::filesystem::remove(data_dir() / "witness.new"); }
+
   void FailNextReserve(Code code, Faults::When when = Faults::When::kBefore) {
     faults_->reserve.push_back({{code, "injected"}, when});
   }
@@ -177,19 +181,48 @@ TEST_F(EngineFailureTest, AGiveBackThatLandedWithoutAnAnswerIsUsedOnce) {
   EXPECT_EQ(MintNumbers(*engine, Create(*engine, Orders()), 1).front(), 11U);
 }
 
-TEST_F(EngineFailureTest, ABlockThatTheWitnessDoesNotKnowIsNotUsed) {
+TEST_F(EngineFailureTest, NothingIsReservedWithoutAWitness) {
   const auto engine = StartFaulty(Options(), OpenWitness());
   Keyspace& keyspace = Create(*engine, Orders());
   std::filesystem::remove_all(data_dir());
   engine->StepForTest();
-  EXPECT_EQ(faults_->granted.size(), 1U);
-  EXPECT_EQ(keyspace.Take(1).count, 0U);
+  EXPECT_EQ(faults_->granted.size(), 0U);
   EXPECT_EQ(keyspace.DeadlineVerdict().code(), Code::kUnavailable);
-  EXPECT_EQ(Ledger(keyspace).front().state, BlockState::kReturned);
+  EXPECT_FALSE(engine->Ready().ok());
 
   std::filesystem::create_directory(data_dir());
   PassThePause();
+  EXPECT_EQ(MintNumbers(*engine, keyspace, 1).front(), 1U) << "and it recovers";
+}
+
+TEST_F(EngineFailureTest, ABlockThatTheWitnessDoesNotKnowIsWithheld) {
+  auto engine = StartFaulty(Options(), OpenWitness());
+  Keyspace& keyspace = Create(*engine, Orders());
+  MakeWitnessUnwritable();
+  for (int i = 0; i < 5; ++i) {
+    engine->StepForTest();
+    PassThePause();
+  }
+  EXPECT_EQ(faults_->granted.size(), 1U) << "no block after block";
+  EXPECT_EQ(keyspace.Take(1).count, 0U);
+  EXPECT_EQ(keyspace.DeadlineVerdict().code(), Code::kUnavailable);
+  EXPECT_FALSE(engine->Ready().ok());
+
+  MakeWitnessWritable();
   EXPECT_EQ(MintNumbers(*engine, keyspace, 1).front(), 1U) << "and it recovers, without a gap";
+  EXPECT_EQ(faults_->granted.size(), 1U);
+  EXPECT_TRUE(engine->Ready().ok());
+}
+
+TEST_F(EngineFailureTest, AWithheldBlockIsGivenBackAtACleanStop) {
+  auto engine = StartFaulty(Options(), OpenWitness());
+  Create(*engine, Orders());
+  MakeWitnessUnwritable();
+  engine->StepForTest();
+  EXPECT_EQ(engine->Close(), 100U);
+  MakeWitnessWritable();
+  engine = StartFaulty(Options(), OpenWitness());
+  EXPECT_EQ(MintNumbers(*engine, Create(*engine, Orders()), 1).front(), 1U);
 }
 
 // The refused block extends a row of which the reservoir still holds numbers.
@@ -197,14 +230,15 @@ TEST_F(EngineFailureTest, AWitnessThatFailsLaterDoesNotSettleTheBlocksInUse) {
   auto engine = StartFaulty(Options(), OpenWitness());
   Keyspace& keyspace = Create(*engine, Orders());
   auto numbers = MintNumbers(*engine, keyspace, 60);
-  std::filesystem::remove_all(data_dir());
+  MakeWitnessUnwritable();
   engine->StepForTest();
   ASSERT_EQ(faults_->granted.size(), 2U);
   EXPECT_EQ(Ledger(keyspace).front().state, BlockState::kHeld);
   const auto more = MintNumbers(*engine, keyspace, 30);
   EXPECT_EQ(more.back(), 90U);
-  std::filesystem::create_directory(data_dir());
-  EXPECT_EQ(engine->Close(), 10U);
+  const std::uint64_t withheld = faults_->granted.back().count;
+  MakeWitnessWritable();
+  EXPECT_EQ(engine->Close(), 10U + withheld);
   engine = StartFaulty(Options(), OpenWitness());
   EXPECT_EQ(MintNumbers(*engine, Create(*engine, Orders()), 1).front(), 91U) << "nothing is lost";
 }

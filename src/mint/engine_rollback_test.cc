@@ -68,6 +68,30 @@ TEST_F(EngineRollbackTest, TheRegularLookQuarantinesItWhileTheReservoirStillLast
   EXPECT_THAT(Record().reason, HasSubstr("went back"));
 }
 
+// Between two looks at the store: the blocks that a stop gives back each move the revision
+// on, and must not lift it back to what the witness knows.
+TEST_F(EngineRollbackTest, ACleanStopRightAfterTheRestoreQuarantinesIt) {
+  auto a = StartSqlite();
+  Keyspace& of_a = Create(*a, LastCodes(1'000'000));
+  auto keys = Mint(*a, of_a, 5);
+  {
+    const auto b = StartSqlite();
+    const auto more = Mint(*b, Create(*b, LastCodes(1'000'000)), 5);
+    keys.insert(keys.end(), more.begin(), more.end());
+  }  // What b held is given back.
+  Backup();
+  const auto more = Mint(*a, of_a, 150);  // From what b gave back.
+  keys.insert(keys.end(), more.begin(), more.end());
+  RestoreInPlace();
+  a->Close();
+  EXPECT_EQ(Record().state, KeyspaceState::kQuarantined);
+
+  const auto c = StartSqlite();
+  const auto repeated = Mint(*c, Create(*c, LastCodes(1'000'000)), 150);
+  keys.insert(keys.end(), repeated.begin(), repeated.end());
+  EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()).size(), keys.size());
+}
+
 TEST_F(EngineRollbackTest, EveryEngineStops) {
   const auto a = StartSqlite();
   const auto b = StartSqlite();

@@ -40,7 +40,8 @@ class EngineTest : public EngineTestBase {
     return *block;
   }
   void GiveBackAside(const Keyspace& keyspace, const Block& block, std::uint64_t first_unused) {
-    EXPECT_TRUE(memory_->GiveBack(keyspace.id(), block.id, first_unused, clock_.Monotonic()).ok());
+    EXPECT_TRUE(
+        memory_->GiveBack({keyspace.id(), block.id, first_unused, {}}, clock_.Monotonic()).ok());
   }
   void Reaudit(Engine& engine) {
     clock_.Advance(engine.options().audit_interval);

@@ -76,10 +76,8 @@ class FaultyStore final : public Store {
     if (faults_->after_reserve) faults_->after_reserve();
     return block;
   }
-  Result<Witness> GiveBack(std::string_view keyspace_id, std::string_view block_id,
-                           std::uint64_t first_unused, MonotonicTime deadline) override {
-    return Call(faults_->give_back,
-                [&] { return below_->GiveBack(keyspace_id, block_id, first_unused, deadline); });
+  Result<Witness> GiveBack(const GiveBackRequest& request, MonotonicTime deadline) override {
+    return Call(faults_->give_back, [&] { return below_->GiveBack(request, deadline); });
   }
   Result<std::optional<LedgerRow>> FindBlock(std::string_view keyspace_id, std::uint64_t number,
                                              MonotonicTime deadline) override {

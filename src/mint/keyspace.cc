@@ -3,6 +3,7 @@
 #include "mint/keyspace.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -167,6 +168,16 @@ bool Keyspace::Holds(std::string_view block_id) {
                      [&](const Held& each) { return each.id == block_id; });
 }
 
+void Keyspace::Withhold(Granted granted) {
+  const MutexLock lock(mu_);
+  withheld_ = std::move(granted);
+}
+
+std::optional<Keyspace::Granted> Keyspace::TakeWithheld() {
+  const MutexLock lock(mu_);
+  return std::exchange(withheld_, std::nullopt);
+}
+
 bool Keyspace::AddBlock(const Block& block, const std::vector<std::string>& settled) {
   std::vector<std::function<void()>> wakes;
   {
@@ -259,17 +270,22 @@ std::vector<Keyspace::Settlement> Keyspace::Close() {
       verdict_ = Status(Code::kUnavailable, fmt::format("mint {}: shutting down", name_));
       reservoir_.Seal();
       const std::uint64_t taken = reservoir_.taken();
+      // U1: a row is settled once, behind the last of its numbers that was handed out.
+      const auto settle = [&](const std::string& id, std::uint64_t first, std::uint64_t count,
+                              std::uint64_t used) {
+        auto row = std::find_if(settlements.begin(), settlements.end(),
+                                [&](const Settlement& each) { return each.block_id == id; });
+        if (row == settlements.end()) row = settlements.insert(row, {id, first, 0});
+        if (used > 0) row->first_unused = first + used;
+        row->unused += count - used;
+      };
       for (const Held& block : held_) {
         const std::uint64_t used =
             taken <= block.ticket ? 0 : std::min(taken - block.ticket, block.count);
-        // U1: a row is settled once, behind the last of its numbers that was handed out.
-        auto row = std::find_if(settlements.begin(), settlements.end(),
-                                [&](const Settlement& each) { return each.block_id == block.id; });
-        if (row == settlements.end()) {
-          row = settlements.insert(row, {block.id, block.first, 0});
-        }
-        if (used > 0) row->first_unused = block.first + used;
-        row->unused += block.count - used;
+        settle(block.id, block.first, block.count, used);
+      }
+      if (withheld_) {
+        settle(withheld_->block.id, withheld_->block.first, withheld_->block.count, 0);
       }
     }
     wakes = DrainWaiters();

@@ -102,6 +102,15 @@ class Keyspace {
   // Blocks whose every number was handed out, to be reported with the next reservation.
   std::vector<std::string> SpentBlocks();
 
+  // What the store granted, and which spent blocks it was told of with the request.
+  struct Granted {
+    Block block;
+    std::vector<std::string> settled;
+  };
+  // Keeps a grant that may not be used yet; TakeWithheld hands it back for another attempt.
+  void Withhold(Granted granted);
+  std::optional<Granted> TakeWithheld();
+
   // What the store granted, and which spent blocks it was told of. Wakes everybody who
   // waits. Returns false when the block does not fit; it was not added.
   bool AddBlock(const Block& block, const std::vector<std::string>& settled);
@@ -166,6 +175,7 @@ class Keyspace {
   std::vector<Waiter> waiters_ KEYMILL_GUARDED_BY(mu_);
   std::uint64_t waiter_count_ KEYMILL_GUARDED_BY(mu_) = 0;
   std::vector<Held> held_ KEYMILL_GUARDED_BY(mu_);
+  std::optional<Granted> withheld_ KEYMILL_GUARDED_BY(mu_);
   std::uint64_t last_block_ KEYMILL_GUARDED_BY(mu_) = 0;
   std::uint64_t taken_before_last_block_ KEYMILL_GUARDED_BY(mu_) = 0;
   bool wanted_ KEYMILL_GUARDED_BY(mu_) = false;  // Somebody has asked for keys.

@@ -14,9 +14,12 @@ constexpr std::uint64_t kGrowthMax = 8;
 constexpr double kHalfLifeSeconds = 5;
 constexpr double kShortestWindowSeconds = 1e-3;  // Below this a rate is noise.
 
+// A small keyspace need not pay one transaction for each number.
+constexpr std::uint64_t kBlockMaxLeast = 16;
+
 // The largest block that this keyspace may see at this point of its life.
 std::uint64_t BlockMax(const RefillState& state) {
-  const std::uint64_t by_capacity = std::max<std::uint64_t>(1, state.capacity >> 16);
+  const std::uint64_t by_capacity = std::max(kBlockMaxLeast, state.capacity >> 16);
   const std::uint64_t by_remaining = std::max<std::uint64_t>(1, state.remaining / 64);
   return std::min({std::uint64_t{Store::kBlockCountMax}, by_capacity, by_remaining});
 }

@@ -117,7 +117,7 @@ RC_GTEST_PROP(RefillPolicyProperty, TheLimitsHoldInEveryState, ()) {
   state.remaining = std::min(*size(), state.capacity);
   const std::uint64_t count = RefillCount(options, state);
   RC_ASSERT(count <= Store::kBlockCountMax);
-  RC_ASSERT(count <= std::max<std::uint64_t>(1, state.capacity >> 16));
+  RC_ASSERT(count <= std::max<std::uint64_t>(16, state.capacity >> 16));
   RC_ASSERT(count <= std::max<std::uint64_t>(1, state.remaining / 64));
   RC_ASSERT(count <= 8 * std::max<std::uint64_t>(state.last_block, options.block_size));
   if (state.waiting > state.ahead) RC_ASSERT(count >= 1U);

@@ -68,28 +68,28 @@ MonotonicTime Engine::Step() {
 
 bool Engine::Refill(Keyspace& keyspace) {
   for (int i = 0; i < kBlocksPerTurn; ++i) {
-    const std::uint32_t count = keyspace.WantedCount(options_.refill, clock_.Monotonic());
-    if (count == 0) return true;
-    const std::vector<std::string> spent = keyspace.SpentBlocks();
-    Result<Block> block = ReserveBlock(keyspace, count, spent);
-    if (!block.ok()) {
-      keyspace.RefillFailed(block.status());
-      return Settle(keyspace, block.status());
+    std::optional<Keyspace::Granted> granted = keyspace.TakeWithheld();
+    if (!granted) {
+      const std::uint32_t count = keyspace.WantedCount(options_.refill, clock_.Monotonic());
+      if (count == 0) return true;
+      std::vector<std::string> spent = keyspace.SpentBlocks();
+      Result<Block> block = ReserveBlock(keyspace, count, spent);
+      if (!block.ok()) return RefillFailed(keyspace, block.status());
+      granted = {*std::move(block), std::move(spent)};
     }
-    store_up_ = true;
     // W1: the witness knows of a block before its first key can leave.
-    if (Status seen = RecordWitness(keyspace, block->seen); !seen.ok()) {
-      Log(LogLevel::kError, "mint", "{}; block of {} not used", seen.message(), keyspace.name());
-      GiveBackUnused(keyspace, *block);
-      keyspace.RefillFailed(seen);
-      return false;
+    if (Status seen = RecordWitness(keyspace, granted->block.seen); !seen.ok()) {
+      keyspace.Withhold(*std::move(granted));
+      return RefillFailed(keyspace, seen);
     }
-    if (!keyspace.AddBlock(*block, spent)) {
-      GiveBackUnused(keyspace, *block);
+    SetReserving(true, {});
+    const Block& block = granted->block;
+    if (!keyspace.AddBlock(block, granted->settled)) {
+      GiveBackUnused(keyspace, block);
       return true;
     }
-    Log(LogLevel::kDebug, "mint", "reserved {} numbers of {} from {}", block->count,
-        keyspace.name(), block->first);
+    Log(LogLevel::kDebug, "mint", "reserved {} numbers of {} from {}", block.count, keyspace.name(),
+        block.first);
   }
   Notify();  // Its turn is over, its need may not be.
   return true;
@@ -98,32 +98,61 @@ bool Engine::Refill(Keyspace& keyspace) {
 void Engine::GiveBackUnused(Keyspace& keyspace, const Block& block) {
   // A block that extends a row of the reservoir stays with it until the row is settled.
   if (keyspace.Holds(block.id)) return;
-  store_->GiveBack(keyspace.id(), block.id, block.first, StoreDeadline())
-      .status()
+  GiveBack(keyspace, block.id, block.first)
       .Ignore();  // Then it is burned, which is always allowed.
 }
 
-bool Engine::Settle(const Keyspace& keyspace, const Status& failure) {
+Status Engine::GiveBack(Keyspace& keyspace, const std::string& block_id,
+                        std::uint64_t first_unused) {
+  Result<Witness> witness = Witnessed(keyspace.id());
+  if (!witness.ok()) return witness.status();
+  Result<Witness> seen = store_->GiveBack({.keyspace_id = keyspace.id(),
+                                           .block_id = block_id,
+                                           .first_unused = first_unused,
+                                           .witness = *witness},
+                                          StoreDeadline());
+  if (!seen.ok()) return seen.status();
+  RecordWitness(keyspace, *seen).Ignore();  // Older is safe: it only notices less.
+  return {};
+}
+
+bool Engine::RefillFailed(Keyspace& keyspace, const Status& failure) {
+  const bool news = keyspace.Verdict().code() != failure.code();
+  keyspace.RefillFailed(failure);
   switch (failure.code()) {
     case Code::kInternal:
       Fatal(failure);
       return false;
     case Code::kUnavailable:
     case Code::kDeadlineExceeded:
-      if (store_up_.exchange(false)) {
-        Log(LogLevel::kWarn, "mint", "the store is away: {}", failure.message());
-      }
+      SetReserving(false, failure.message());
       return false;
     case Code::kUnknownOutcome:
       Log(LogLevel::kWarn, "mint", "a block of {} is burned: {}", keyspace.name(),
           failure.message());
       return false;
     case Code::kExhausted:
-      Log(LogLevel::kWarn, "mint", "{}", failure.message());
+      SetReserving(true, {});
+      if (news) Log(LogLevel::kWarn, "mint", "{}", failure.message());
       return true;
     default:
+      SetReserving(true, {});
       Log(LogLevel::kError, "mint", "keyspace {} stops: {}", keyspace.name(), failure.message());
       return true;
+  }
+}
+
+void Engine::SetReserving(bool works, std::string_view why) {
+  reserving_ = works;
+  SetStoreUp(works, why);
+}
+
+void Engine::SetStoreUp(bool up, std::string_view why) {
+  if (store_up_.exchange(up) == up) return;
+  if (up) {
+    Log(LogLevel::kInfo, "mint", "the store is back");
+  } else {
+    Log(LogLevel::kWarn, "mint", "the store is away: {}", why);
   }
 }
 
@@ -168,21 +197,26 @@ Status Engine::RecordWitness(const Keyspace& keyspace, const Witness& now) {
 void Engine::Audit() {
   // The witness before the store: other processes go on reserving, and a witness that is
   // read after the store may be ahead of what was read, although nothing went back.
-  std::vector<std::pair<Keyspace*, Result<Witness>>> witnessed;
-  for (Keyspace* const keyspace : catalog_.All()) {
-    witnessed.emplace_back(keyspace, Witnessed(keyspace->id()));
+  const std::vector<Keyspace*> keyspaces = catalog_.All();
+  if (keyspaces.empty()) return;
+  std::vector<std::pair<Keyspace*, Witness>> witnessed;
+  for (Keyspace* const keyspace : keyspaces) {
+    Result<Witness> seen = Witnessed(keyspace->id());
+    // Without a witness there is nothing to compare with; the next reservation says why.
+    if (!seen.ok()) return;
+    witnessed.emplace_back(keyspace, *seen);
   }
-  if (witnessed.empty()) return;
   Result<std::vector<KeyspaceRecord>> records = store_->ListKeyspaces(StoreDeadline());
   if (!records.ok()) {
     if (records.code() == Code::kInternal) {
       Fatal(records.status());
-    } else if (store_up_.exchange(false)) {
-      Log(LogLevel::kWarn, "mint", "the store is away: {}", records.status().message());
+    } else {
+      SetStoreUp(false, records.status().message());
     }
     return;
   }
-  if (!store_up_.exchange(true)) Log(LogLevel::kInfo, "mint", "the store is back");
+  // A store that can be read may still refuse every reservation: a full disk does.
+  if (reserving_) SetStoreUp(true, {});
   for (const auto& [known, seen] : witnessed) {
     Keyspace* const keyspace = known;
     const auto found =
@@ -195,8 +229,7 @@ void Engine::Audit() {
                                            keyspace->name())});
       continue;
     }
-    // Without a witness: the next reservation meets the same failure and says so.
-    if (seen.ok()) AuditOne(*keyspace, *found, *seen);
+    AuditOne(*keyspace, *found, seen);
   }
 }
 
@@ -241,18 +274,19 @@ std::uint64_t Engine::Close() {
   }
   if (thread_.joinable()) thread_.join();
   std::uint64_t given_back = 0;
+  Status away;  // Once the store did not answer, nothing more is tried: somebody waits for us.
   const MutexLock lock(refill_mu_);
   for (Keyspace* const keyspace : catalog_.All()) {
     for (const Keyspace::Settlement& block : keyspace->Close()) {
-      Result<Witness> done =
-          store_->GiveBack(keyspace->id(), block.block_id, block.first_unused, StoreDeadline());
-      if (!done.ok()) {
-        Log(LogLevel::kWarn, "mint", "{}; {} numbers of {} are burned", done.status().message(),
-            block.unused, keyspace->name());
+      Status done = away;
+      if (away.ok()) done = GiveBack(*keyspace, block.block_id, block.first_unused);
+      if (done.ok()) {
+        given_back += block.unused;
         continue;
       }
-      given_back += block.unused;
-      RecordWitness(*keyspace, *done).Ignore();  // Older is safe: it only notices less.
+      if (done.code() == Code::kUnavailable || done.code() == Code::kDeadlineExceeded) away = done;
+      Log(LogLevel::kWarn, "mint", "{}; {} numbers of {} are burned", done.message(), block.unused,
+          keyspace->name());
     }
   }
   return given_back;

@@ -57,6 +57,23 @@ Status CheckRecord(const KeyspaceRecord& record) {
                       record.name, record.first, record.next, record.end, record.rev)};
 }
 
+Result<KeyspaceRecord> FirstRecord(const NewKeyspace& keyspace, std::int64_t wall_ms) {
+  const KeyspaceRecord record{.name = keyspace.name,
+                              .id = keyspace.id,
+                              .recipe = keyspace.recipe,
+                              .recipe_hash = keyspace.recipe_hash,
+                              .secret = keyspace.secret,
+                              .state = KeyspaceState::kOpen,
+                              .reason = "",
+                              .first = keyspace.first,
+                              .end = keyspace.end,
+                              .next = keyspace.first,
+                              .rev = 1,
+                              .created_at_ms = wall_ms};
+  if (Status sound = CheckRecord(record); !sound.ok()) return sound;
+  return record;
+}
+
 Status CheckReservable(const KeyspaceRecord& record, std::string_view recipe_hash,
                        const Witness& witness) {
   if (record.state == KeyspaceState::kQuarantined) {
@@ -123,6 +140,10 @@ Result<std::vector<LedgerRow>> SettleRow(const LedgerRow& row, std::uint64_t fir
     settled.back().state = BlockState::kReturned;
   }
   return settled;
+}
+
+Status NotHeld(std::string_view block_id) {
+  return {Code::kNotFound, fmt::format("give back block {}: not held", block_id)};
 }
 
 Witness RecoveredWitness(const KeyspaceRecord& record, const Witness& floor) {

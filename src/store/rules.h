@@ -25,6 +25,9 @@ Result<BlockState> ParseBlockState(std::string_view name);
 // kNumberEnd, …) is kInternal: going on would hand out numbers from damaged data.
 Status CheckRecord(const KeyspaceRecord& record);
 
+// The record of a keyspace at its birth. kInternal as for CheckRecord.
+Result<KeyspaceRecord> FirstRecord(const NewKeyspace& keyspace, std::int64_t wall_ms);
+
 // Whether the keyspace may change hands at all for a caller with this recipe and witness.
 //   kQuarantined         it is quarantined, or the store is behind the witness. In the
 //                        second case (record.state is still kOpen) the caller must write
@@ -54,6 +57,9 @@ bool ExtendsRow(const std::optional<LedgerRow>& last, const Grant& grant,
 // The rows that settle `row` at `first_unused`: a spent part, a returned part, or both.
 // kInvalidArgument when `first_unused` lies outside the row.
 Result<std::vector<LedgerRow>> SettleRow(const LedgerRow& row, std::uint64_t first_unused);
+
+// Why nothing can be given back: nobody holds a block of this id.
+Status NotHeld(std::string_view block_id);
 
 // Where a recovered keyspace goes on.
 Witness RecoveredWitness(const KeyspaceRecord& record, const Witness& floor);

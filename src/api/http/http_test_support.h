@@ -89,9 +89,8 @@ class FaultyStore final : public Store {
   Result<Block> Reserve(const ReserveRequest& request, MonotonicTime deadline) override {
     return Try([&] { return store_->Reserve(request, deadline); });
   }
-  Result<Witness> GiveBack(std::string_view keyspace, std::string_view block,
-                           std::uint64_t first_unused, MonotonicTime deadline) override {
-    return Try([&] { return store_->GiveBack(keyspace, block, first_unused, deadline); });
+  Result<Witness> GiveBack(const GiveBackRequest& request, MonotonicTime deadline) override {
+    return Try([&] { return store_->GiveBack(request, deadline); });
   }
   Result<std::optional<LedgerRow>> FindBlock(std::string_view keyspace, std::uint64_t number,
                                              MonotonicTime deadline) override {

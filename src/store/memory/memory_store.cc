@@ -33,20 +33,8 @@ class MemoryStore final : public Store {
                                         MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
     if (Entry* const existing = FindByName(keyspace.name)) return existing->record;
-    const KeyspaceRecord record{.name = keyspace.name,
-                                .id = keyspace.id,
-                                .recipe = keyspace.recipe,
-                                .recipe_hash = keyspace.recipe_hash,
-                                .secret = keyspace.secret,
-                                .state = KeyspaceState::kOpen,
-                                .reason = "",
-                                .first = keyspace.first,
-                                .end = keyspace.end,
-                                .next = keyspace.first,
-                                .rev = 1,
-                                .created_at_ms = clock_.WallMs()};
-    if (Status sound = CheckRecord(record); !sound.ok()) return sound;
-    entries_.emplace(record.id, Entry{record, {}});
+    Result<KeyspaceRecord> record = FirstRecord(keyspace, clock_.WallMs());
+    if (record.ok()) entries_.emplace(record->id, Entry{*record, {}});
     return record;
   }
 
@@ -103,25 +91,26 @@ class MemoryStore final : public Store {
     return Block{block_id, grant->first, grant->count, {record.rev, record.next}};
   }
 
-  Result<Witness> GiveBack(std::string_view keyspace_id, std::string_view block_id,
-                           std::uint64_t first_unused, MonotonicTime /*deadline*/) override {
+  Result<Witness> GiveBack(const GiveBackRequest& request, MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
-    Entry* const entry = FindById(keyspace_id);
-    if (entry == nullptr) return NoSuchId(keyspace_id);
+    Entry* const entry = FindById(request.keyspace_id);
+    if (entry == nullptr) return NoSuchId(request.keyspace_id);
     KeyspaceRecord& record = entry->record;
-    if (Status usable = CheckReservable(record, record.recipe_hash, {}); !usable.ok()) {
+    if (Status usable = CheckReservable(record, record.recipe_hash, request.witness);
+        !usable.ok()) {
+      if (usable.code() == Code::kQuarantined) SetQuarantine(record, usable.message());
       return usable;
     }
     for (auto& [first, row] : entry->ledger) {
-      if (row.block_id != block_id || row.state != BlockState::kHeld) continue;
-      Result<std::vector<LedgerRow>> settled = SettleRow(row, first_unused);
+      if (row.block_id != request.block_id || row.state != BlockState::kHeld) continue;
+      Result<std::vector<LedgerRow>> settled = SettleRow(row, request.first_unused);
       if (!settled.ok()) return settled.status();
       entry->ledger.erase(first);
       for (LedgerRow& part : *settled) entry->ledger[part.first] = std::move(part);
       ++record.rev;
       return Witness{record.rev, record.next};
     }
-    return Status(Code::kNotFound, fmt::format("give back block {}: not held", block_id));
+    return NotHeld(request.block_id);
   }
 
   Result<std::optional<LedgerRow>> FindBlock(std::string_view keyspace_id, std::uint64_t number,

@@ -57,20 +57,9 @@ class SqlStore final : public Store {
         Access::kWrite, deadline, [&](Connection& db) -> Result<KeyspaceRecord> {
           Result<KeyspaceRecord> existing = SelectByName(db, keyspace.name, row_lock());
           if (existing.code() != Code::kNotFound) return existing;
-          const KeyspaceRecord record{.name = keyspace.name,
-                                      .id = keyspace.id,
-                                      .recipe = keyspace.recipe,
-                                      .recipe_hash = keyspace.recipe_hash,
-                                      .secret = keyspace.secret,
-                                      .state = KeyspaceState::kOpen,
-                                      .reason = "",
-                                      .first = keyspace.first,
-                                      .end = keyspace.end,
-                                      .next = keyspace.first,
-                                      .rev = 1,
-                                      .created_at_ms = clock_.WallMs()};
-          if (Status sound = CheckRecord(record); !sound.ok()) return sound;
-          if (Status done = InsertKeyspace(db, record); !done.ok()) return done;
+          Result<KeyspaceRecord> record = FirstRecord(keyspace, clock_.WallMs());
+          if (!record.ok()) return record.status();
+          if (Status done = InsertKeyspace(db, *record); !done.ok()) return done;
           return SelectByName(db, keyspace.name, row_lock());
         });
   }
@@ -98,48 +87,17 @@ class SqlStore final : public Store {
   }
 
   Result<Block> Reserve(const ReserveRequest& request, MonotonicTime deadline) override {
-    // A quarantine must be committed although the caller is told of an error.
-    Status refused;
-    Result<Block> block =
-        Transact<Block>(Access::kWrite, deadline, [&](Connection& db) -> Result<Block> {
-          refused = Status();
-          Result<KeyspaceRecord> record = SelectById(db, request.keyspace_id, row_lock());
-          if (!record.ok()) return record.status();
-          refused = CheckReservable(*record, request.recipe_hash, request.witness);
-          if (!refused.ok()) {
-            if (refused.code() != Code::kQuarantined) return refused;
-            if (Status done = WriteQuarantine(db, *record, refused.message()); !done.ok())
-              return done;
-            return Block{};
-          }
-          return ReserveLocked(db, *record, request);
-        });
-    if (block.ok() && !refused.ok()) return refused;
-    return block;
+    return TransactUnlessBehind<Block>(request.keyspace_id, &request.recipe_hash, request.witness,
+                                       deadline, [&](Connection& db, const KeyspaceRecord& record) {
+                                         return ReserveLocked(db, record, request);
+                                       });
   }
 
-  Result<Witness> GiveBack(std::string_view keyspace_id, std::string_view block_id,
-                           std::uint64_t first_unused, MonotonicTime deadline) override {
-    return Transact<Witness>(Access::kWrite, deadline, [&](Connection& db) -> Result<Witness> {
-      Result<KeyspaceRecord> record = SelectById(db, keyspace_id, row_lock());
-      if (!record.ok()) return record.status();
-      if (Status usable = CheckReservable(*record, record->recipe_hash, {}); !usable.ok()) {
-        return usable;
-      }
-      Result<std::optional<LedgerRow>> row = SelectHeldRow(db, keyspace_id, block_id);
-      if (!row.ok()) return row.status();
-      if (!row->has_value()) {
-        return Status(Code::kNotFound, fmt::format("give back block {}: not held", block_id));
-      }
-      Result<std::vector<LedgerRow>> settled = SettleRow(**row, first_unused);
-      if (!settled.ok()) return settled.status();
-      if (Status done = DeleteRow(db, keyspace_id, **row); !done.ok()) return done;
-      for (const LedgerRow& part : *settled) {
-        if (Status done = InsertRow(db, keyspace_id, part); !done.ok()) return done;
-      }
-      if (Status done = UpdateKeyspace(db, *record); !done.ok()) return done;
-      return Witness{record->rev + 1, record->next};
-    });
+  Result<Witness> GiveBack(const GiveBackRequest& request, MonotonicTime deadline) override {
+    return TransactUnlessBehind<Witness>(request.keyspace_id, nullptr, request.witness, deadline,
+                                         [&](Connection& db, const KeyspaceRecord& record) {
+                                           return GiveBackLocked(db, record, request);
+                                         });
   }
 
   Result<std::optional<LedgerRow>> FindBlock(std::string_view keyspace_id, std::uint64_t number,
@@ -233,6 +191,26 @@ class SqlStore final : public Store {
     return outcome;
   }
 
+  // Runs `body` on the locked keyspace, or quarantines it when it is behind `witness`: that
+  // is committed although the caller is told of an error. No recipe_hash: any will do.
+  template <typename T, typename Body>
+  Result<T> TransactUnlessBehind(std::string_view keyspace_id, const std::string* recipe_hash,
+                                 const Witness& witness, MonotonicTime deadline, Body body) {
+    Status refused;
+    Result<T> outcome = Transact<T>(Access::kWrite, deadline, [&](Connection& db) -> Result<T> {
+      refused = Status();
+      Result<KeyspaceRecord> record = SelectById(db, keyspace_id, row_lock());
+      if (!record.ok()) return record.status();
+      refused = CheckReservable(*record, recipe_hash ? *recipe_hash : record->recipe_hash, witness);
+      if (refused.ok()) return body(db, *record);
+      if (refused.code() != Code::kQuarantined) return refused;
+      if (Status done = WriteQuarantine(db, *record, refused.message()); !done.ok()) return done;
+      return T{};
+    });
+    if (outcome.ok() && !refused.ok()) return refused;
+    return outcome;
+  }
+
   Result<KeyspaceRecord> SelectByName(Connection& db, std::string_view name,
                                       std::string_view lock) {
     Result<std::optional<KeyspaceRecord>> found = SelectKeyspace(db, "name", name, lock);
@@ -254,6 +232,23 @@ class SqlStore final : public Store {
     record.state = KeyspaceState::kQuarantined;
     record.reason = reason;
     return UpdateKeyspace(db, record);
+  }
+
+  // REQUIRES: `record` is locked and CheckReservable.
+  Result<Witness> GiveBackLocked(Connection& db, const KeyspaceRecord& record,
+                                 const GiveBackRequest& request) {
+    const std::string& keyspace_id = request.keyspace_id;
+    Result<std::optional<LedgerRow>> row = SelectHeldRow(db, keyspace_id, request.block_id);
+    if (!row.ok()) return row.status();
+    if (!row->has_value()) return NotHeld(request.block_id);
+    Result<std::vector<LedgerRow>> settled = SettleRow(**row, request.first_unused);
+    if (!settled.ok()) return settled.status();
+    if (Status done = DeleteRow(db, keyspace_id, **row); !done.ok()) return done;
+    for (const LedgerRow& part : *settled) {
+      if (Status done = InsertRow(db, keyspace_id, part); !done.ok()) return done;
+    }
+    if (Status done = UpdateKeyspace(db, record); !done.ok()) return done;
+    return Witness{record.rev + 1, record.next};
   }
 
   // REQUIRES: `record` is locked and CheckReservable.

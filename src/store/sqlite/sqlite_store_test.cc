@@ -221,7 +221,8 @@ TEST_F(SqliteStoreTest, AStoreThatIsBusyUntilTheDeadlineIsUnavailableAndNothingI
   EXPECT_EQ(store->Reserve(Ask(keyspace, "r1"), deadline).code(), Code::kUnavailable);
   EXPECT_LE(clock_.ticks() - before, 10) << "it gave up at the deadline";
   EXPECT_EQ(store->FindKeyspace("links", clock_.Monotonic()).code(), Code::kUnavailable);
-  EXPECT_EQ(store->GiveBack(keyspace.id, "b", 0, clock_.Monotonic()).code(), Code::kUnavailable);
+  EXPECT_EQ(store->GiveBack({keyspace.id, "b", 0, {}}, clock_.Monotonic()).code(),
+            Code::kUnavailable);
   EXPECT_EQ(OpenSqliteStore({.path = path()}, clock_, clock_.Monotonic()).code(),
             Code::kUnavailable);
   ASSERT_EQ(raw.Run("ROLLBACK"), SQLITE_OK);
