@@ -152,17 +152,31 @@ bool HaveHardwareAes() {
 #endif
 }
 
+bool HaveVectorAes() {
+#if defined(__x86_64__)
+  return HaveHardwareAes() && __builtin_cpu_supports("vaes") && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+#else
+  return false;
+#endif
+}
+
 Result<AesEncryptor> AesEncryptor::Make(std::span<const std::uint8_t> key, AesPath path) {
   if (key.size() != 16 && key.size() != 24 && key.size() != 32) {
     return {Code::kInvalidArgument,
             fmt::format("AES key: {} bytes, 16, 24 or 32 are allowed", key.size())};
   }
-  if (path == AesPath::kHardware && !HaveHardwareAes()) {
+  if ((path == AesPath::kHardware && !HaveHardwareAes()) ||
+      (path == AesPath::kVector && !HaveVectorAes())) {
     return {Code::kFailedPrecondition, "AES: this processor has no instructions for it"};
   }
   AesEncryptor aes;
-  aes.hardware_ = path != AesPath::kPortable && HaveHardwareAes();
-  if (aes.hardware_) {
+  if (path != AesPath::kPortable && HaveHardwareAes()) {
+    const bool wide = path != AesPath::kHardware && HaveVectorAes();
+    aes.lanes_ = wide ? AesLanes::kWide : AesLanes::kEight;
+  }
+  if (aes.lanes_ != AesLanes::kNone) {
     aes.rounds_ = key.size() / 4 + 6;
     ExpandKey(key, std::span(aes.round_keys_).first(aes.rounds_ + 1));
   } else {
@@ -175,7 +189,7 @@ Result<AesEncryptor> AesEncryptor::Make(std::span<const std::uint8_t> key, AesPa
 }
 
 void AesEncryptor::EncryptBlocks(std::span<Block> blocks) const {
-  if (hardware_) {
+  if (lanes_ != AesLanes::kNone) {
     EncryptHardware(round_keys_.data(), rounds_, blocks);
   } else {
     EncryptPortable(blocks);

@@ -13,15 +13,20 @@
 
 namespace keymill::keys {
 
-// The AES that a cipher uses. Both give the same result; a test holds them to it.
+// The AES that a cipher uses. All give the same result; tests hold them to it.
 enum class AesPath : std::uint8_t {
-  kAuto,      // kHardware where the processor has it.
+  kAuto,      // The best that the processor has.
   kPortable,  // OpenSSL's EVP interface.
   kHardware,  // AES-NI instructions, 8 blocks at a time.
+  kVector,    // VAES and AVX-512, 4 blocks to a register.
 };
 
-// Whether this processor can run kHardware.
+// Which instructions a cipher may use beside it.
+enum class AesLanes : std::uint8_t { kNone, kEight, kWide };
+
+// Whether this processor can run kHardware, and kVector.
 bool HaveHardwareAes();
+bool HaveVectorAes();
 
 // Immutable, and so safe for concurrent use by multiple threads.
 class AesEncryptor {
@@ -33,19 +38,25 @@ class AesEncryptor {
 
   // Errors:
   //   kInvalidArgument     the key does not have 16, 24 or 32 bytes.
-  //   kFailedPrecondition  kHardware was asked for and this processor has none.
+  //   kFailedPrecondition  kHardware or kVector was asked for and this processor has none.
   static Result<AesEncryptor> Make(std::span<const std::uint8_t> key, AesPath path);
 
   // Replaces each block by its encryption. Blocks do not depend on each other, so one call
   // with 8 costs little more than one call with 1.
   void EncryptBlocks(std::span<Block> blocks) const;
 
+  // For ciphers that run the rounds themselves. No lanes: no keys either.
+  [[nodiscard]] AesLanes lanes() const { return lanes_; }
+  [[nodiscard]] std::span<const Block> round_keys() const {
+    return std::span(round_keys_).first(lanes_ == AesLanes::kNone ? 0 : rounds_ + 1);
+  }
+
  private:
   AesEncryptor() = default;
 
   void EncryptPortable(std::span<Block> blocks) const;
 
-  bool hardware_ = false;
+  AesLanes lanes_ = AesLanes::kNone;
   std::size_t rounds_ = 0;
   std::array<Block, 15> round_keys_;  // Hardware: the first rounds_ + 1 are used.
 

@@ -18,6 +18,7 @@ using Block = AesEncryptor::Block;
 std::vector<AesPath> Paths() {
   std::vector<AesPath> paths = {AesPath::kAuto, AesPath::kPortable};
   if (HaveHardwareAes()) paths.push_back(AesPath::kHardware);
+  if (HaveVectorAes()) paths.push_back(AesPath::kVector);
   return paths;
 }
 

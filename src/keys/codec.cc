@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "keys/check_symbol.h"
+#include "keys/counting_text.h"
 #include "keys/odometer.h"
 #include "keys/uint128.h"
 
@@ -20,6 +21,7 @@ namespace {
 constexpr std::uint32_t kLengthMax = 32;
 constexpr std::size_t kPrefixSizeMax = 16;
 constexpr std::size_t kBatch = 64;               // Numbers permuted at a time, on the stack.
+constexpr std::uint32_t kCountingMin = 32;       // Fewer are not worth laying out a turn.
 constexpr std::uint32_t kGrowingDigitsMax = 63;  // Two symbols, the largest number.
 static_assert(kPrefixSizeMax + kGrowingDigitsMax + 1 <= kKeySizeMax);
 static_assert(kPrefixSizeMax + kLengthMax + 1 <= kKeySizeMax);
@@ -136,6 +138,7 @@ Result<Codec> Codec::Make(const Recipe& recipe, std::span<const std::uint8_t> se
 Codec::Codec(const Recipe& recipe, Parts parts, std::optional<Ff1> ff1)
     : prefix_(recipe.prefix),
       alphabet_(std::move(parts.alphabet)),
+      digits_(alphabet_.symbols()),
       blocklist_(std::move(parts.blocklist)),
       ff1_(std::move(ff1)),
       length_(recipe.length),
@@ -156,6 +159,13 @@ Codec::Written Codec::Encode(std::uint64_t first, std::uint32_t count, std::stri
 
 Codec::Written Codec::EncodeSequence(std::uint64_t first, std::uint32_t count,
                                      std::string_view after, char* out) const {
+  const bool plain = !check_ && blocklist_.empty();
+  if (plain && count >= kCountingMin) return EncodeCounting(first, count, after, out);
+  return EncodeStepping(first, count, after, out);
+}
+
+Codec::Written Codec::EncodeStepping(std::uint64_t first, std::uint32_t count,
+                                     std::string_view after, char* out) const {
   Written written;
   Odometer odometer(alphabet_.symbols(), length_, first);
   for (std::uint32_t i = 0; i < count; ++i, odometer.Step()) {
@@ -164,6 +174,35 @@ Codec::Written Codec::EncodeSequence(std::uint64_t first, std::uint32_t count,
     std::memcpy(key, prefix_.data(), prefix_.size());
     std::memcpy(key + prefix_.size(), body.data(), body.size());
     Append(key, prefix_.size() + body.size(), after, written);
+  }
+  return written;
+}
+
+Codec::Written Codec::EncodeCounting(std::uint64_t first, std::uint32_t count,
+                                     std::string_view after, char* out) const {
+  Written written{.bytes = 0, .keys = count};
+  CountingText text{prefix_, length_, after};
+  while (count > 0) {
+    std::uint64_t same = count;  // Numbers with as many digits as the first.
+    if (length_ == 0) {
+      text.length = 1;
+      std::uint64_t beyond = alphabet_.size();
+      while (beyond <= first) {
+        ++text.length;
+        // No number reaches the last power: it would not fit.
+        beyond = beyond > kNumberEnd / alphabet_.size() ? kNumberEnd : beyond * alphabet_.size();
+      }
+      same = std::min(same, beyond - first);
+    }
+    char* const to = out + written.bytes;
+    if (text.size() >= kCountingTextMin && text.size() <= kCountingTextMax) {
+      WriteCounting(text, digits_, first, same, to);
+    } else {
+      EncodeStepping(first, static_cast<std::uint32_t>(same), after, to);
+    }
+    written.bytes += same * text.size();
+    first += same;
+    count -= static_cast<std::uint32_t>(same);
   }
   return written;
 }
@@ -186,8 +225,8 @@ Codec::Written Codec::EncodeShuffled(std::uint64_t first, std::uint32_t count,
       char* key = out + written.bytes;
       char* body = key + prefix_.size();
       std::memcpy(key, prefix_.data(), prefix_.size());
-      WriteDigits(halves.left, left_digits, body);
-      WriteDigits(halves.right, length_ - left_digits, body + left_digits);
+      digits_.Write(halves.left, left_digits, body);
+      digits_.Write(halves.right, length_ - left_digits, body + left_digits);
       Append(key, prefix_.size() + length_, after, written);
     }
     count -= taken;
@@ -206,15 +245,6 @@ void Codec::Append(char* key, std::size_t size, std::string_view after, Written&
   after.copy(key + size, after.size());  // Unlike memcpy, at ease with a null view.
   written.bytes += size + after.size();
   ++written.keys;
-}
-
-void Codec::WriteDigits(std::uint64_t value, std::uint32_t count, char* out) const {
-  const std::uint32_t radix = alphabet_.size();
-  const char* const symbols = alphabet_.symbols().data();
-  while (count > 0) {
-    out[--count] = symbols[value % radix];
-    value /= radix;
-  }
 }
 
 Result<std::uint64_t> Codec::Decode(std::string_view key) const {

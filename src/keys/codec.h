@@ -17,6 +17,7 @@
 
 #include "keys/alphabet.h"
 #include "keys/blocklist.h"
+#include "keys/digits.h"
 #include "keys/ff1.h"
 
 namespace keymill::keys {
@@ -76,7 +77,11 @@ class Codec {
   Written EncodeShuffled(std::uint64_t first, std::uint32_t count, std::string_view after,
                          char* out) const;
   void Append(char* key, std::size_t size, std::string_view after, Written& written) const;
-  void WriteDigits(std::uint64_t value, std::uint32_t count, char* out) const;
+  Written EncodeStepping(std::uint64_t first, std::uint32_t count, std::string_view after,
+                         char* out) const;
+  // The same, for keys that need no look of their own.
+  Written EncodeCounting(std::uint64_t first, std::uint32_t count, std::string_view after,
+                         char* out) const;
 
   [[nodiscard]] Status CheckText(std::string_view body) const;
   // The value of `digits`, or kNumberEnd when it is not below that.
@@ -85,6 +90,7 @@ class Codec {
 
   std::string prefix_;
   Alphabet alphabet_;
+  Digits digits_;
   Blocklist blocklist_;
   std::optional<Ff1> ff1_;  // kShuffled only.
   std::uint32_t length_ = 0;

@@ -77,6 +77,22 @@ TEST(CodecTest, ShuffledKeysAreWhatTheyAlwaysWere) {
   EXPECT_EQ(Encode(MakeCodec(Shuffled("decimal", 19)), 12345, 1, "\n"), "5492876764111220218\n");
 }
 
+// Many at a time are written in another way than one; at the ends of all lengths too.
+TEST(CodecTest, ManyKeysAreTheKeysOneByOne) {
+  Recipe prefixed = Sequence("decimal", 0);
+  prefixed.prefix = "INV-";
+  for (const Recipe& recipe : {Sequence("decimal", 0), Sequence("base62", 0), Sequence("hex", 20),
+                               Sequence("base62", 7), Sequence("01", 0), prefixed}) {
+    const Codec codec = MakeCodec(recipe);
+    for (const std::uint64_t first :
+         {std::uint64_t{1}, std::uint64_t{99'900}, std::uint64_t{9'999'950}, codec.end() - 300}) {
+      std::string one_by_one;
+      for (std::uint64_t i = 0; i < 300; ++i) one_by_one += Encode(codec, first + i, 1, "\n");
+      EXPECT_EQ(Encode(codec, first, 300, "\n"), one_by_one) << recipe.alphabet << " " << first;
+    }
+  }
+}
+
 TEST(CodecTest, BothPathsGiveTheSameKeys) {
   for (const std::uint32_t length : {7U, 8U, 13U, 20U}) {
     const Recipe recipe = Shuffled("base62", length);

@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include "keys/digits.h"
+#include "keys/ff1_kernels.h"
 #include "keys/uint128.h"
 
 namespace keymill::keys {
@@ -50,10 +52,11 @@ Words ToWords(const Block& block) {
 }
 
 Block ToBlock(Words words) {
-  words = {FromBigEndian(words.high), FromBigEndian(words.low)};
+  // Stored whole: the AES loads it whole, and would have to wait for two halves.
+  typedef std::uint64_t Pair __attribute__((vector_size(16)));
+  const Pair pair = {FromBigEndian(words.high), FromBigEndian(words.low)};
   Block block;
-  std::memcpy(block.bytes.data(), &words.high, 8);
-  std::memcpy(block.bytes.data() + 8, &words.low, 8);
+  std::memcpy(block.bytes.data(), &pair, sizeof pair);
   return block;
 }
 
@@ -66,27 +69,6 @@ std::uint64_t Power(std::uint32_t radix, std::uint32_t exponent) {
   }
   return power;
 }
-
-// The size of one half, and how to reduce by it without a division: those would take more
-// time than the AES.
-struct Modulus {
-  Modulus() = default;
-  explicit Modulus(std::uint64_t value)
-      : size(value), inverse(static_cast<std::uint64_t>((static_cast<Uint128>(1) << 64) / value)) {}
-
-  [[nodiscard]] std::uint64_t Reduce(std::uint64_t y) const {
-    // The estimate is the quotient or one less, because y * (2^64 / size - inverse) < 2^64.
-    const auto quotient = static_cast<std::uint64_t>(static_cast<Uint128>(y) * inverse >> 64);
-    const std::uint64_t rest = y - quotient * size;
-    return rest >= size ? rest - size : rest;
-  }
-  [[nodiscard]] std::uint64_t Reduce(Uint128 y) const {
-    return static_cast<std::uint64_t>(y % size);
-  }
-
-  std::uint64_t size = 2;
-  std::uint64_t inverse = 0;  // floor(2^64 / size)
-};
 
 // The standard's b: bytes that hold any value below `size`. Bits are counted exactly; a
 // logarithm would be off by one near powers of two.
@@ -131,7 +113,7 @@ struct Ff1::Impl {
 
   // The standard's y, mod `modulus`, from the first d bytes of R.
   template <bool kWide>
-  static std::uint64_t Fold(const Block& r, const Modulus& modulus);
+  static std::uint64_t Fold(const Block& r, const Divisor& modulus);
 
   template <bool kWide>
   void EncryptGroup(std::span<Halves> group) const;
@@ -139,16 +121,18 @@ struct Ff1::Impl {
   void DecryptGroup(std::span<Halves> group) const;
 
   AesEncryptor aes;
-  Modulus left;       // radix^u
-  Modulus right;      // radix^v
+  // The sizes of the halves. A real division would take more time than the AES.
+  Divisor left{2};    // radix^u
+  Divisor right{2};   // radix^v
   bool wide = false;  // d is 12 bytes, not 8: y does not fit 64 bits.
   std::array<Words, kRounds> before_half;
+  Ff1Rounds rounds;  // The same for the kernels, where they can be used.
 };
 
 void Ff1::Impl::Prepare(const Options& options) {
-  left = Modulus(Power(options.radix, options.length / 2));
-  right = Modulus(Power(options.radix, options.length - options.length / 2));
-  const std::size_t b = BytesFor(right.size);
+  left = Divisor(Power(options.radix, options.length / 2));
+  right = Divisor(Power(options.radix, options.length - options.length / 2));
+  const std::size_t b = BytesFor(right.value());
   wide = b > 4;  // d = 4 * ceil(b / 4) + 4
 
   // Q: the tweak, zeros up to a whole number of blocks, the round number, b bytes of half.
@@ -166,16 +150,21 @@ void Ff1::Impl::Prepare(const Options& options) {
     Block last = state;
     last.bytes[15 - b] ^= static_cast<std::uint8_t>(round);
     before_half[round] = ToWords(last);
+    rounds.before_half[round] = last;
   }
+  rounds.left = left;
+  rounds.right = right;
+  if (!wide) rounds.aes_keys = aes.round_keys();
 }
 
 template <bool kWide>
-std::uint64_t Ff1::Impl::Fold(const Block& r, const Modulus& modulus) {
+std::uint64_t Ff1::Impl::Fold(const Block& r, const Divisor& modulus) {
   const Words words = ToWords(r);
   if constexpr (kWide) {
-    return modulus.Reduce(static_cast<Uint128>(words.high) << 32 | words.low >> 32);
+    return static_cast<std::uint64_t>((static_cast<Uint128>(words.high) << 32 | words.low >> 32) %
+                                      modulus.value());
   } else {
-    return modulus.Reduce(words.high);
+    return modulus.Divide(words.high).rest;
   }
 }
 
@@ -183,7 +172,7 @@ template <bool kWide>
 void Ff1::Impl::EncryptGroup(std::span<Halves> group) const {
   std::array<Block, kGroup> blocks;
   for (std::size_t round = 0; round < kRounds; ++round) {
-    const Modulus modulus = round % 2 == 0 ? left : right;
+    const Divisor modulus = round % 2 == 0 ? left : right;
     const Words before = before_half[round];
     for (std::size_t i = 0; i < group.size(); ++i) {
       blocks[i] = ToBlock({before.high, before.low ^ group[i].right});
@@ -191,7 +180,7 @@ void Ff1::Impl::EncryptGroup(std::span<Halves> group) const {
     aes.EncryptBlocks(std::span(blocks).first(group.size()));
     for (std::size_t i = 0; i < group.size(); ++i) {
       const std::uint64_t sum = group[i].left + Fold<kWide>(blocks[i], modulus);
-      group[i] = {group[i].right, sum >= modulus.size ? sum - modulus.size : sum};
+      group[i] = {group[i].right, sum >= modulus.value() ? sum - modulus.value() : sum};
     }
   }
 }
@@ -200,7 +189,7 @@ template <bool kWide>
 void Ff1::Impl::DecryptGroup(std::span<Halves> group) const {
   std::array<Block, kGroup> blocks;
   for (std::size_t round = kRounds; round-- > 0;) {
-    const Modulus modulus = round % 2 == 0 ? left : right;
+    const Divisor modulus = round % 2 == 0 ? left : right;
     const Words before = before_half[round];
     for (std::size_t i = 0; i < group.size(); ++i) {
       blocks[i] = ToBlock({before.high, before.low ^ group[i].left});
@@ -209,7 +198,7 @@ void Ff1::Impl::DecryptGroup(std::span<Halves> group) const {
     for (std::size_t i = 0; i < group.size(); ++i) {
       const std::uint64_t y = Fold<kWide>(blocks[i], modulus);
       const std::uint64_t c = group[i].right;
-      group[i] = {c >= y ? c - y : c + (modulus.size - y), group[i].left};
+      group[i] = {c >= y ? c - y : c + (modulus.value() - y), group[i].left};
     }
   }
 }
@@ -229,6 +218,9 @@ Ff1::Ff1(Ff1&&) noexcept = default;
 Ff1& Ff1::operator=(Ff1&&) noexcept = default;
 
 void Ff1::Encrypt(std::span<Halves> strings) const {
+  if (!impl_->rounds.aes_keys.empty()) {
+    strings = strings.subspan(EncryptGroups(impl_->aes.lanes(), impl_->rounds, strings));
+  }
   while (!strings.empty()) {
     const std::span<Halves> group = strings.first(std::min(kGroup, strings.size()));
     assert(group[0].left < left_size() && group[0].right < right_size());
@@ -246,7 +238,7 @@ void Ff1::Decrypt(std::span<Halves> strings) const {
   }
 }
 
-std::uint64_t Ff1::left_size() const { return impl_->left.size; }
-std::uint64_t Ff1::right_size() const { return impl_->right.size; }
+std::uint64_t Ff1::left_size() const { return impl_->left.value(); }
+std::uint64_t Ff1::right_size() const { return impl_->right.value(); }
 
 }  // namespace keymill::keys

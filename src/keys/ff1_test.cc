@@ -18,6 +18,7 @@ namespace {
 std::vector<AesPath> Paths() {
   std::vector<AesPath> paths = {AesPath::kPortable};
   if (HaveHardwareAes()) paths.push_back(AesPath::kHardware);
+  if (HaveVectorAes()) paths.push_back(AesPath::kVector);
   return paths;
 }
 
@@ -175,11 +176,13 @@ TEST(Ff1Test, HoldsAtTheEdgesOfTheHalvesForEveryRadix) {
     const std::uint32_t length_max = LengthMax(radix);
     for (std::uint32_t length = 2; length <= length_max; length += 1 + length / 4) {
       const Ff1 portable = MakeFf1(radix, length, AesPath::kPortable);
-      const std::vector<Ff1::Halves> plain = {
+      const std::vector<Ff1::Halves> edges = {
           {0, 0},
           {0, portable.right_size() - 1},
           {portable.left_size() - 1, 0},
           {portable.left_size() - 1, portable.right_size() - 1}};
+      std::vector<Ff1::Halves> plain;  // Enough for every size of group, and a rest.
+      for (std::size_t i = 0; i < 43; ++i) plain.push_back(edges[i % edges.size()]);
       std::vector<Ff1::Halves> strings = plain;
       portable.Encrypt(strings);
       const std::vector<Ff1::Halves> encrypted = strings;
@@ -189,9 +192,11 @@ TEST(Ff1Test, HoldsAtTheEdgesOfTheHalvesForEveryRadix) {
       }
       portable.Decrypt(strings);
       ASSERT_EQ(strings, plain) << radix << "^" << length;
-      if (!HaveHardwareAes()) continue;
-      MakeFf1(radix, length, AesPath::kHardware).Encrypt(strings);
-      ASSERT_EQ(strings, encrypted) << radix << "^" << length;
+      for (const AesPath path : Paths()) {
+        strings = plain;
+        MakeFf1(radix, length, path).Encrypt(strings);
+        ASSERT_EQ(strings, encrypted) << radix << "^" << length;
+      }
     }
   }
 }
@@ -208,21 +213,22 @@ RC_GTEST_PROP(Ff1Property, PathsAgreeAndDecryptInvertsEncrypt, ()) {
   Ff1::Options options = {.radix = radix, .length = length, .key = key, .tweak = tweak};
   options.path = AesPath::kPortable;
   const Ff1 portable = *Ff1::Make(options);
-  options.path = AesPath::kAuto;
-  const Ff1 automatic = *Ff1::Make(options);
-
-  std::vector<Ff1::Halves> plain(*rc::gen::inRange<std::size_t>(1, 40));
+  std::vector<Ff1::Halves> plain(*rc::gen::inRange<std::size_t>(1, 80));
   RandomBytes({reinterpret_cast<std::uint8_t*>(plain.data()), plain.size() * sizeof(plain[0])});
   for (Ff1::Halves& halves : plain) {
     halves = {halves.left % portable.left_size(), halves.right % portable.right_size()};
   }
   std::vector<Ff1::Halves> strings = plain;
   portable.Encrypt(strings);
-  std::vector<Ff1::Halves> other = plain;
-  automatic.Encrypt(other);
-  RC_ASSERT(strings == other);
-  automatic.Decrypt(other);
-  RC_ASSERT(other == plain);
+  for (const AesPath path : Paths()) {
+    options.path = path;
+    const Ff1 ff1 = *Ff1::Make(options);
+    std::vector<Ff1::Halves> other = plain;
+    ff1.Encrypt(other);
+    RC_ASSERT(strings == other);
+    ff1.Decrypt(other);
+    RC_ASSERT(other == plain);
+  }
   portable.Decrypt(strings);
   RC_ASSERT(strings == plain);
 }

@@ -247,6 +247,7 @@ void ProveDomains(Report& report) {
 void ProveSamples(Report& report) {
   std::vector<AesPath> paths = {AesPath::kPortable};
   if (HaveHardwareAes()) paths.push_back(AesPath::kHardware);
+  if (HaveVectorAes()) paths.push_back(AesPath::kVector);
   std::size_t held = 0;
   for (const AesPath path : paths) {
     for (const Ff1Sample& sample : kFf1Samples) held += SampleHolds(sample, path) ? 1 : 0;
