@@ -1,6 +1,7 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "embed/open.h"
+#include "keys/codec.h"
 
 namespace keymill {
 namespace {
@@ -42,8 +44,15 @@ class EngineMill final : public Mill {
     return (*engine)->Create(keyspace, recipe).status();
   }
 
-  Result<std::string> Next(std::string_view keyspace) override {
-    Result<std::vector<std::string>> keys = Next(keyspace, 1);
+  Result<std::string> Next(std::string_view name) override {
+    Result<mint::Engine*> engine = Engine();
+    if (!engine.ok()) return engine.status();
+    if (mint::Keyspace* const keyspace = (*engine)->Find(name)) {
+      std::array<char, keys::kKeySizeMax> key;
+      const std::size_t size = keyspace->TakeKey(key.data());
+      if (size > 0) return std::string(key.data(), size);
+    }
+    Result<std::vector<std::string>> keys = Next(name, 1);  // It has to be looked up, or to wait.
     if (!keys.ok()) return keys.status();
     return std::move(keys->front());
   }

@@ -3,6 +3,7 @@
 #include "mint/keyspace.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,7 +37,41 @@ Keyspace::Keyspace(KeyspaceRecord record, Recipe recipe, keys::Codec codec,
       waiters_max_(waiters_max),
       low_signal_(std::move(low_signal)),
       next_(record.next),
-      state_(record.state) {}
+      state_(record.state) {
+  // A sequence costs less to write than to look up, and a blocklist may leave no key at all.
+  const bool suits = recipe_.kind == Kind::kShuffled && recipe_.blocklist.empty();
+  if (suits && codec_.size_max() <= KeyWindow::kKeySizeMax) window_.emplace(codec_.size_max());
+}
+
+std::size_t Keyspace::TakeKey(char* out) {
+  for (;;) {
+    const Reservoir::Run run = Take(1);
+    if (run.count == 0) return 0;
+    if (window_) {
+      const std::uint64_t ticket = run.ticket_end - 1;
+      const std::uint64_t batch = ticket / KeyWindow::kBatch;
+      const std::uint64_t place = ticket % KeyWindow::kBatch;
+      // One thread gets the ticket in the middle; the first one only helps out at the start.
+      if (place == KeyWindow::kBatch / 2) MakeBatch(batch + 1);
+      if (place == 0) MakeBatch(batch);
+      if (window_->Read(ticket, out)) return codec_.size_max();
+    }
+    // Where the blocklist has something against a key, the next number is taken.
+    const auto written = codec_.Encode(run.first, 1, {}, out);
+    if (written.keys == 1) return written.bytes;
+  }
+}
+
+void Keyspace::MakeBatch(std::uint64_t batch) {
+  if (!window_->Claim(batch)) return;
+  std::uint64_t first = 0;
+  if (!reservoir_.Peek(batch * KeyWindow::kBatch, KeyWindow::kBatch, first)) {
+    return window_->Publish(batch, nullptr);
+  }
+  std::array<char, KeyWindow::kBatch * KeyWindow::kKeySizeMax> keys;
+  codec_.Encode(first, KeyWindow::kBatch, {}, keys.data());
+  window_->Publish(batch, keys.data());
+}
 
 void Keyspace::SignalLow() {
   // Until the refiller sets a new mark, once is enough.

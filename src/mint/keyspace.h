@@ -21,6 +21,7 @@
 #include "base/fork.h"
 #include "base/mutex.h"
 #include "keys/codec.h"
+#include "mint/key_window.h"
 #include "mint/refill_policy.h"
 #include "mint/reservoir.h"
 
@@ -53,6 +54,11 @@ class Keyspace {
     if (run.ticket_end >= low_mark_.load(std::memory_order_relaxed)) SignalLow();
     return run;
   }
+
+  // Takes one number and writes its key to `out`; returns the key's size, or 0 when the
+  // reservoir is empty. The same promises as Take.
+  // REQUIRES: room for codec().size_max() bytes.
+  std::size_t TakeKey(char* out);
 
   // Why Take gave nothing: OK when a block is on its way and waiting makes sense, otherwise
   // the reason why it does not (kExhausted, kQuarantined, kFailedPrecondition when retired,
@@ -152,6 +158,7 @@ class Keyspace {
   };
 
   void SignalLow();
+  void MakeBatch(std::uint64_t batch);
   void SetLowMark(std::uint64_t target, const RefillState& state) KEYMILL_REQUIRES(mu_);
   std::vector<std::function<void()>> DrainWaiters() KEYMILL_REQUIRES(mu_);
   void Stop(Status verdict) KEYMILL_EXCLUDES(mu_);
@@ -166,6 +173,7 @@ class Keyspace {
   const LowSignal low_signal_;
 
   Reservoir reservoir_;
+  std::optional<KeyWindow> window_;         // Where making keys in batches pays.
   std::atomic<std::uint64_t> low_mark_{0};  // Signal once this ticket is reached.
 
   Mutex mu_;

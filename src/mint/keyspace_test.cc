@@ -4,8 +4,10 @@
 
 #include "mint/keyspace.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -304,6 +306,46 @@ TEST_F(KeyspaceTest, CountsUnknownOutcomes) {
   keyspace->RefillFailed({Code::kUnavailable, "away"});
   EXPECT_EQ(keyspace->stats().blocks_unknown, 1U);
   EXPECT_EQ(keyspace->stats().blocks_reserved, 0U);
+}
+
+// Keys are made ahead in batches; what comes out must be each number's own key, once.
+TEST_F(KeyspaceTest, KeysTakenByManyThreadsAreThoseOfTheNumbers) {
+  for (const Kind kind : {Kind::kShuffled, Kind::kSequence}) {
+    const auto keyspace = Make(kind);
+    constexpr std::uint64_t kNumbers = 30'000;
+    std::uint64_t added = 0;
+    for (std::uint32_t size = 37; added < kNumbers; size = size * 7 % 1009 + 1) {
+      const auto count =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(size, kNumbers - added));
+      // Every other block leaves a hole, so that tickets and numbers part.
+      ASSERT_TRUE(Add(*keyspace, std::to_string(added), 2 * added, count));
+      added += count;
+    }
+    std::set<std::string> got;
+    std::vector<std::vector<std::string>> taken(3);
+    std::vector<std::thread> threads;
+    for (auto& mine : taken) {
+      threads.emplace_back([&keyspace, &mine] {
+        std::vector<char> out(keyspace->codec().size_max());
+        while (const std::size_t bytes = keyspace->TakeKey(out.data())) {
+          mine.emplace_back(out.data(), bytes);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    std::uint64_t keys = 0;
+    for (const auto& mine : taken) {
+      for (const std::string& each : mine) {
+        const auto number = keyspace->codec().Decode(each);
+        ASSERT_TRUE(number.ok()) << each;
+        ASSERT_EQ(keyspace->HandedOut(*number), true) << each << " is no number of these blocks";
+        got.insert(each);
+        ++keys;
+      }
+    }
+    EXPECT_EQ(keys, kNumbers);
+    EXPECT_EQ(got.size(), kNumbers);
+  }
 }
 
 TEST(KeyspaceDeathTest, ASequenceThatWouldCountDownwardsEndsTheProcess) {

@@ -27,6 +27,14 @@ Reservoir::Run Reservoir::Take(std::uint64_t count) {
   }
 }
 
+bool Reservoir::Peek(std::uint64_t ticket, std::uint64_t count, std::uint64_t& first) const {
+  const std::uint64_t added = added_.load(std::memory_order_acquire);
+  Place place;
+  if (ticket + count > added || !Locate(ticket, added, place)) return false;
+  first = place.first;
+  return place.end - ticket >= count;
+}
+
 bool Reservoir::Locate(std::uint64_t ticket, std::uint64_t added, Place& place) const {
   std::uint64_t index = head_.load(std::memory_order_acquire);
   const std::uint64_t segments = segments_.load(std::memory_order_acquire);

@@ -35,6 +35,10 @@ class Reservoir {
   // for the swap.
   Run Take(std::uint64_t count);
 
+  // The number of `ticket` when that and the `count - 1` numbers behind it have consecutive
+  // tickets that were not taken long ago; false otherwise. Takes nothing.
+  bool Peek(std::uint64_t ticket, std::uint64_t count, std::uint64_t& first) const;
+
   // Adds [first, first + count) behind everything that is there. Returns false, and adds
   // nothing, when the reservoir holds too many separate runs already.
   // REQUIRES: one thread at a time, not after Seal.
@@ -55,7 +59,7 @@ class Reservoir {
 
  private:
   static constexpr std::uint64_t kSealed = ~std::uint64_t{0};
-  static constexpr std::uint64_t kSegments = 1024;  // A power of two.
+  static constexpr std::uint64_t kSegments = 256;  // A power of two.
 
   // Tickets from `base` on stand for numbers from `first` on. `index` tells which segment
   // the slot holds; it is cleared while the slot is being rewritten.

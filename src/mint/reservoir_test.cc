@@ -14,7 +14,7 @@
 namespace keymill::mint {
 namespace {
 
-constexpr std::uint64_t kRingSegments = 1024;  // As reservoir.h has it.
+constexpr std::uint64_t kRingSegments = 256;  // As reservoir.h has it.
 
 std::vector<std::uint64_t> Numbers(const std::vector<Reservoir::Run>& runs) {
   std::vector<std::uint64_t> numbers;

@@ -1,0 +1,58 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// What one key costs in process: from the reservoir, and through the library.
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include <benchmark/benchmark.h>
+
+#include "keymill/keymill.h"
+
+#include "keys/codec.h"
+#include "mint/keyspace.h"
+
+namespace keymill {
+namespace {
+
+constexpr std::uint32_t kBlock = 1U << 24;
+
+// A keyspace with more numbers at hand than any run takes.
+std::unique_ptr<mint::Keyspace> MakeKeyspace(Kind kind) {
+  Recipe recipe = DefaultRecipe(kind);
+  recipe.start = 0;
+  const std::array<std::uint8_t, keys::kSecretSize> secret = {1, 2, 3};
+  const auto used = kind == Kind::kShuffled ? std::span<const std::uint8_t>(secret)
+                                            : std::span<const std::uint8_t>();
+  auto codec = *keys::Codec::Make(recipe, used);
+  KeyspaceRecord record;
+  record.end = codec.end();
+  record.rev = 1;
+  auto keyspace = std::make_unique<mint::Keyspace>(record, recipe, std::move(codec), 1, [] {});
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    keyspace->AddBlock({"b", i * kBlock, kBlock, {1, (i + 1) * kBlock}}, {});
+  }
+  return keyspace;
+}
+
+void TakeKey(benchmark::State& state, Kind kind) {
+  static std::unique_ptr<mint::Keyspace> shared;
+  if (state.thread_index() == 0) shared = MakeKeyspace(kind);
+  std::array<char, keys::kKeySizeMax> key;
+  for (auto _ : state) benchmark::DoNotOptimize(shared->TakeKey(key.data()));
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK_CAPTURE(TakeKey, Shuffled, Kind::kShuffled)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK_CAPTURE(TakeKey, Sequence, Kind::kSequence)->Threads(1)->Threads(2)->UseRealTime();
+
+void Next(benchmark::State& state) {
+  static std::unique_ptr<Mill> mill;
+  if (state.thread_index() == 0) mill = *Mill::Open({.store = "memory:"});
+  for (auto _ : state) benchmark::DoNotOptimize(mill->Next("default"));
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(Next)->Threads(1)->Threads(2)->UseRealTime();
+
+}  // namespace
+}  // namespace keymill
