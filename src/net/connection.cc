@@ -53,6 +53,12 @@ bool Connection::idle() const {
   return state_ == State::kReading && !in_request_ && input_.empty();
 }
 
+MonotonicTime Connection::idle_since() const { return deadline_ - loop_.options().idle_timeout; }
+
+bool Connection::in_flight() const {
+  return !idle() && state_ != State::kLingering && state_ != State::kClosed;
+}
+
 void Connection::CheckDeadline(MonotonicTime now) {
   if (now < deadline_ || state_ == State::kWaiting || state_ == State::kClosed) return;
   if (state_ != State::kReading || !in_request_) return Close();

@@ -34,6 +34,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Drain();
   // Nothing is going on: between requests, nothing to write.
   [[nodiscard]] bool idle() const;
+  // When it became idle. REQUIRES: idle()
+  [[nodiscard]] MonotonicTime idle_since() const;
+  // Something of ours is still owed to the peer: a request has begun, or an answer is leaving.
+  [[nodiscard]] bool in_flight() const;
   // At once. Finish() is for a peer that should still read our last words.
   void Close();
 

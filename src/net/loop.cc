@@ -2,8 +2,8 @@
 
 #include "net/loop.h"
 
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include <boost/asio/post.hpp>
 
@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{500};
 
-// Idle connections are left open this many ticks of a drain, so that a client whose request
-// is on its way learns from our answer, not from a reset, that it should go elsewhere.
-constexpr int kIdleDrainTicks = 2;
+// Idle connections are left open this long in a drain, so that a client whose request is on
+// its way learns from our answer, not from a reset, that it should go elsewhere.
+constexpr std::chrono::milliseconds kIdleDrain{500};
 
 }  // namespace
 
@@ -69,19 +69,28 @@ void Loop::Remove(const std::shared_ptr<Connection>& connection) {
 
 void Loop::Drain() {
   draining_ = true;
-  const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
-  for (const auto& connection : all) connection->Drain();
+  drain_began_ = now();
+  owed_.assign(connections_.begin(), connections_.end());
+  for (const auto& connection : connections_) connection->Drain();
+}
+
+bool Loop::Owes() {
+  std::erase_if(owed_, [](const std::weak_ptr<Connection>& each) {
+    const auto connection = each.lock();
+    return !connection || !connection->in_flight();
+  });
+  return !owed_.empty();
 }
 
 // One coarse timer for all connections: setting and cancelling one per request would cost
 // more than the request.
 void Loop::Tick() {
   const MonotonicTime time = now();
-  if (draining_) ++drain_ticks_;
   const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
   for (const auto& connection : all) {
     connection->CheckDeadline(time);
-    if (drain_ticks_ >= kIdleDrainTicks && connection->idle()) connection->Close();
+    if (!draining_ || !connection->idle()) continue;
+    if (time >= std::max(drain_began_, connection->idle_since()) + kIdleDrain) connection->Close();
   }
   if (connections_.empty()) {
     ticking_ = false;

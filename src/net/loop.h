@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 #include <unordered_set>
+#include <vector>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -57,8 +58,12 @@ class Loop {
   // ---- On the loop's thread. ----
   void Adopt(boost::asio::ip::tcp::socket socket, const SessionFactory& factory);
   void Remove(const std::shared_ptr<Connection>& connection);
-  // From now on every session, also of connections that are yet to come, is told to finish.
+  // From now on every session, also of connections that are yet to come, is told to finish, and
+  // whoever sends nothing for a while is closed.
   void Drain();
+  // Whether a connection that was here when the drain began has not been idle or gone since.
+  // REQUIRES: draining()
+  bool Owes();
   [[nodiscard]] MonotonicTime now() const { return SystemClock().Monotonic(); }
   [[nodiscard]] bool draining() const { return draining_; }
 
@@ -76,8 +81,9 @@ class Loop {
   boost::asio::steady_timer tick_;
   bool ticking_ = false;
   bool draining_ = false;
-  int drain_ticks_ = 0;
+  MonotonicTime drain_began_;
   std::unordered_set<std::shared_ptr<Connection>> connections_;
+  std::vector<std::weak_ptr<Connection>> owed_;  // What Owes has yet to see idle or gone.
   std::thread thread_;
 };
 

@@ -90,6 +90,7 @@ class Server::Impl {
               *loop, [&each = *loop] { each.Drain(); }, deadline))
         return false;
     }
+    if (!AwaitOwed(deadline)) return false;
     if (!RunOn(
             *loops_.front(), [this] { EmptyQueue(); }, deadline))
       return false;
@@ -122,6 +123,21 @@ class Server::Impl {
     return done->get_future().wait_until(deadline) == std::future_status::ready;
   }
 
+  // Until no connection that was here when the drain began has anything in flight.
+  bool AwaitOwed(MonotonicTime deadline) {
+    for (const auto& loop : loops_) {
+      const auto owes = std::make_shared<std::atomic<bool>>(true);
+      for (;;) {
+        if (!RunOn(
+                *loop, [&each = *loop, owes] { *owes = each.Owes(); }, deadline))
+          return false;
+        if (!*owes) break;
+        std::this_thread::sleep_for(kDrainPoll);
+      }
+    }
+    return true;
+  }
+
   void Accept() {
     if (!acceptor_->is_open()) return;  // Drained meanwhile.
     Loop& loop = NextLoop();
@@ -148,7 +164,8 @@ class Server::Impl {
     retry_->cancel();
     Error error;
     acceptor_->cancel(error);
-    for (;;) {
+    // Whoever comes faster than we accept must not keep us here.
+    for (int i = 0; i < kBacklog; ++i) {
       Loop& loop = NextLoop();
       tcp::socket socket(loop.context());
       acceptor_->accept(socket, error);

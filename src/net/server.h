@@ -47,6 +47,10 @@ class Server {
   // Answers everything that has reached this machine — connections in the accept queue and
   // requests in sockets included —, then closes the listener and every connection. Returns
   // false when `timeout` passed first and the rest was cut off.
+  //
+  // The listener stays open while a connection from before has something in flight, so that a
+  // probe on a new connection can still learn that this server is about to go. New connections
+  // are answered and do not prolong this.
   bool Drain(std::chrono::milliseconds timeout);
 
  private:

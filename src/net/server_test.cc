@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -159,16 +160,20 @@ std::unique_ptr<Server> StartServer(Shared& shared, const ServerOptions& options
 // A blocking client. Whatever does not happen within seconds fails its test.
 class Client {
  public:
-  explicit Client(std::uint16_t port, int receive_buffer = 0)
-      : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  Client() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {}
+  explicit Client(std::uint16_t port, int receive_buffer = 0) : Client() {
     if (receive_buffer > 0) {
       ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
     }
+    Connect(port);
+  }
+  bool Connect(std::uint16_t port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    return connected_;
   }
   ~Client() { ::close(socket_); }
   Client(const Client&) = delete;
@@ -407,6 +412,72 @@ TEST(ServerTest, ADrainAnswersWhatHasReachedTheMachine) {
   Client client(port);
   ASSERT_TRUE(client.Send("echo again\n"));
   EXPECT_EQ(client.ReadLine(), "again\n");
+}
+
+// A probe comes on a connection of its own. It must be answered as long as work is in flight,
+// and it must not be what keeps the server.
+TEST(ServerTest, ADrainAnswersNewConnectionsWhileOldOnesAreServed) {
+  Shared shared;
+  const auto server = StartServer(shared, {.threads = 2});
+  const std::uint16_t port = server->port();
+  Client busy(port);
+  ASSERT_TRUE(busy.Send("park\n"));
+  ASSERT_TRUE(shared.parked.Await());
+  const Waker old = shared.waker();
+  Client idle(port);
+  ASSERT_TRUE(idle.Send("echo a\n"));
+  ASSERT_EQ(idle.ReadLine(), "a\n");
+  bool drained = false;
+  std::thread drainer([&] { drained = server->Drain(20s); });
+  EXPECT_EQ(idle.ReadToEnd(), "");  // Closed, after a while: the drain has begun.
+  idle.FinishSending();
+  for (int i = 0; i < 5; ++i) {
+    Client probe(port);
+    ASSERT_TRUE(probe.connected());
+    ASSERT_TRUE(probe.Send("echo ready?\n"));
+    EXPECT_EQ(probe.ReadToEnd(), "ready?\n");
+  }
+  Client late(port);  // In flight itself, but not from before.
+  ASSERT_TRUE(late.Send("nap 3000\n"));
+  old();
+  EXPECT_EQ(busy.ReadToEnd(), "woken\n");
+  const MonotonicTime deadline = SystemClock().Monotonic() + 2s;
+  while (Client(port).connected() && SystemClock().Monotonic() < deadline) {
+    ::poll(nullptr, 0, 10);
+  }
+  EXPECT_FALSE(Client(port).connected());
+  EXPECT_EQ(late.ReadLine(), "woken\n");
+  late.FinishSending();
+  drainer.join();
+  EXPECT_TRUE(drained);
+}
+
+// A probe that has connected but not yet asked is not idle for long: it may still ask.
+TEST(ServerTest, ADrainLeavesANewConnectionTimeToAsk) {
+  Shared shared;
+  const auto server = StartServer(shared);
+  Client busy(server->port());
+  ASSERT_TRUE(busy.Send("park\n"));
+  ASSERT_TRUE(shared.parked.Await());
+  Client idle(server->port());
+  std::thread drainer([&] { EXPECT_TRUE(server->Drain(20s)); });
+  EXPECT_EQ(idle.ReadToEnd(), "");
+  for (int i = 0; i < 12; ++i) {
+    Client probe(server->port());
+    EXPECT_FALSE(probe.Readable(100ms)) << "closed before it could ask";
+    ASSERT_TRUE(probe.Send("echo ready?\n"));
+    EXPECT_EQ(probe.ReadToEnd(), "ready?\n");
+  }
+  shared.waker()();
+  drainer.join();
+}
+
+TEST(ServerTest, ADrainWithNothingInFlightIsImmediate) {
+  Shared shared;
+  const auto server = StartServer(shared, {.threads = 2});
+  const MonotonicTime began = SystemClock().Monotonic();
+  EXPECT_TRUE(server->Drain(20s));
+  EXPECT_LT(SystemClock().Monotonic() - began, 400ms);
 }
 
 TEST(ServerTest, ADrainEndsAtItsDeadline) {

@@ -39,6 +39,25 @@ class Drain(ScenarioTest):
             self.assertEqual(connection.read_answer().status, 200)
             self.assertEqual(server.wait(), 0)
 
+    def test_a_new_connection_sees_503_while_work_is_in_flight(self):
+        server = self.start("--block-size", 1, "--block-growth", "off", "--request-timeout", "20s")
+        with DatabaseLock(self.directory / "data/keymill.db") as lock:
+            with RawConnection(server.port) as parked:
+                parked.send(GET_KEY * 100)
+                time.sleep(0.5)
+                server.terminate()
+                until = time.monotonic() + 10
+                while (probe := server.ask("GET", "/readyz")).status == 200:
+                    self.assertLess(time.monotonic(), until)
+                    time.sleep(0.01)
+                time.sleep(1.5)  # Longer than idle connections are left open.
+                probe = server.ask("GET", "/readyz")
+                self.assertEqual((probe.status, probe.headers["Connection"]), (503, "close"))
+                lock.release()
+                while (answer := parked.read_answer()) is not None:
+                    self.assertEqual(answer.status, 200)
+        self.assertEqual(server.wait(), 0, server.log())
+
     def test_a_stop_under_load_answers_every_request_and_loses_no_number(self):
         server = self.start("--drain-delay", "1s", config=COUNTED)
         keys = self.directory / "keys"
