@@ -29,6 +29,7 @@ namespace {
 
 constexpr int kBacklog = 4096;
 constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr std::chrono::milliseconds kWarnEvery{1'000};
 constexpr std::chrono::milliseconds kDrainPoll{5};
 
 }  // namespace
@@ -152,7 +153,11 @@ class Server::Impl {
   // Out of file descriptors, most likely: trying again at once would only burn the core that
   // the open connections need to finish.
   void PauseAccepting(const Error& error) {
-    Log(LogLevel::kWarn, "net", "accept on port {}: {}", port_, error.message());
+    const MonotonicTime now = SystemClock().Monotonic();
+    if (now >= warn_not_before_) {
+      warn_not_before_ = now + kWarnEvery;
+      Log(LogLevel::kWarn, "net", "accept on port {}: {}", port_, error.message());
+    }
     retry_->expires_after(kAcceptPause);
     retry_->async_wait([this](const Error& cancelled) {
       if (!cancelled) Accept();
@@ -203,7 +208,10 @@ class Server::Impl {
   std::vector<std::unique_ptr<Loop>> loops_;
   std::unique_ptr<tcp::acceptor> acceptor_;
   std::unique_ptr<asio::steady_timer> retry_;
+  // The first loop's thread.
   std::size_t next_loop_ = 0;
+  MonotonicTime warn_not_before_{};
+
   std::uint16_t port_ = 0;
 };
 

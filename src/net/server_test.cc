@@ -480,6 +480,28 @@ TEST(ServerTest, ADrainWithNothingInFlightIsImmediate) {
   EXPECT_LT(SystemClock().Monotonic() - began, 400ms);
 }
 
+TEST(ServerTest, RunningOutOfFilesIsToldOnceASecond) {
+  Shared shared;
+  const auto server = StartServer(shared);
+  const int next = ::dup(0);  // The lowest that is free.
+  ::close(next);
+  Client waiting;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = static_cast<rlim_t>(next) + 1, .rlim_max = before.rlim_max};
+  testing::internal::CaptureStderr();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_TRUE(waiting.Connect(server->port()));
+  EXPECT_FALSE(waiting.Readable(700ms));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(waiting.Send("echo a\n"));
+  EXPECT_EQ(waiting.ReadLine(), "a\n");  // And it recovers.
+  const std::string log = testing::internal::GetCapturedStderr();
+  const std::size_t first = log.find("accept on port");
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(log.find("accept on port", first + 1), std::string::npos) << log;
+}
+
 TEST(ServerTest, ADrainEndsAtItsDeadline) {
   Shared shared;
   const auto server = StartServer(shared);
