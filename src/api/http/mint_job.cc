@@ -84,6 +84,9 @@ Progress MintJob::FillBody(const ReplyContext& context, std::string& output) {
     if (run.count == 0) {
       const Wait wait = AwaitBlock();
       if (wait == Wait::kRetry) continue;
+      if (format_ == Format::kText && !body_.empty() && !context.http10) {
+        BecomeStream(context, output);
+      }
       return wait == Wait::kParked ? Progress::kParked : Conclude(context, output);
     }
     const std::size_t before = body_.size();
@@ -108,6 +111,20 @@ Progress MintJob::FinishBody(const ReplyContext& context, std::string& output) {
   return Progress::kDone;
 }
 
+void MintJob::StartStream(const ReplyContext& context, std::string& output) {
+  started_ = true;
+  AppendHead(output, 200, kTextType, -1, fmt::format("{}Transfer-Encoding: chunked\r\n", kNoStore),
+             context);
+  output += "\r\n";
+}
+
+void MintJob::BecomeStream(const ReplyContext& context, std::string& output) {
+  format_ = Format::kStream;
+  StartStream(context, output);
+  output.append(fmt::format("{:x}\r\n", body_.size())).append(body_).append("\r\n");
+  body_ = {};
+}
+
 Progress MintJob::Stream(const ReplyContext& context, std::string& output) {
   const std::uint64_t batch =
       std::max<std::uint64_t>(1, kPiece / (keyspace_->codec().size_max() + 1));
@@ -119,11 +136,7 @@ Progress MintJob::Stream(const ReplyContext& context, std::string& output) {
       return wait == Wait::kParked ? Progress::kParked : Conclude(context, output);
     }
     deadline_ = service_.Deadline();  // A stream may take long; only standing still is limited.
-    if (!std::exchange(started_, true)) {
-      AppendHead(output, 200, kTextType, -1,
-                 fmt::format("{}Transfer-Encoding: chunked\r\n", kNoStore), context);
-      output += "\r\n";
-    }
+    if (!started_) StartStream(context, output);
     AppendChunk(run, output);
     if (left_ > 0 && output.size() >= kPiece) return Progress::kFlush;
   }
@@ -151,8 +164,9 @@ void MintJob::AppendChunk(const mint::Reservoir::Run& run, std::string& output) 
 
 Progress MintJob::Conclude(const ReplyContext& context, std::string& output) {
   if (started_) return Progress::kCut;  // No last chunk: the reader sees that keys are missing.
-  // What was taken is issued: better fewer keys than asked for than keys that are lost.
-  if (!body_.empty()) return FinishBody(context, output);
+  // What was taken is issued: better fewer keys than asked for than keys that are lost. Lines
+  // for HTTP/1.0 cannot be cut off visibly, so those keys are lost.
+  if (format_ == Format::kJson && !body_.empty()) return FinishBody(context, output);
   AppendReply(output, MintProblem(verdict_), context);
   return Progress::kDone;
 }

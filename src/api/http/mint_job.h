@@ -1,8 +1,9 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 //
 // One mint request that is being answered: numbers from the reservoir become keys in the
-// output. Whenever the reservoir is empty the job waits for a block; when no block comes it
-// answers with what there is, or with why there is nothing.
+// output. Whenever the reservoir is empty the job waits for a block. When no block comes, JSON
+// holds the keys that there are; lines, of which nobody could tell that some are missing, are
+// cut off without their last chunk; and without a single key the answer says why.
 
 #pragma once
 
@@ -28,9 +29,10 @@ class MintJob {
  public:
   enum class Format : std::uint8_t {
     kBare,    // The key and nothing else.
-    kText,    // One key per line.
+    kText,    // One key per line; becomes kStream when it has to wait for some of its keys.
     kJson,    // {"keyspace":…,"keys":[…]}
     kStream,  // One key per line, in chunks: the only one whose answer is not held in memory.
+              // Not for HTTP/1.0, which has no chunks.
   };
 
   // `service` outlives the job; `waker` wakes the session that it belongs to.
@@ -59,6 +61,9 @@ class MintJob {
   Progress FillBody(const ReplyContext& context, std::string& output);
   Progress FinishBody(const ReplyContext& context, std::string& output);
   Progress Stream(const ReplyContext& context, std::string& output);
+  void StartStream(const ReplyContext& context, std::string& output);
+  // The keys in body_ leave as the stream's first chunk, and the others will follow.
+  void BecomeStream(const ReplyContext& context, std::string& output);
   void AppendChunk(const mint::Reservoir::Run& run, std::string& output);
   // The reservoir is empty: waits for a block, or leaves in verdict_ why that is no use.
   Wait AwaitBlock();
@@ -68,7 +73,7 @@ class MintJob {
 
   const Service& service_;
   const std::string keyspace_name_;
-  const Format format_;
+  Format format_;
   const net::Waker waker_;
   mint::Keyspace* keyspace_ = nullptr;
   std::uint64_t left_;
