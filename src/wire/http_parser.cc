@@ -153,11 +153,7 @@ void RequestParser::OnContentLength(std::string_view value, Error& code) {
   has_length_ = true;
   const bool digits = !value.empty() && std::all_of(value.begin(), value.end(),
                                                     [](char c) { return c >= '0' && c <= '9'; });
-  // "Content-Length:  5" is legal, but no honest sender writes it.
-  const std::string_view before =
-      input_.substr(0, digits ? static_cast<std::size_t>(value.data() - input_.data()) : 0);
-  const bool padded = !before.ends_with(':') && !before.ends_with(": ");
-  if (!digits || padded || value.size() > kLengthDigitsMax) {
+  if (!digits || value.size() > kLengthDigitsMax) {
     return Refuse(400, "Content-Length is not a number", code);
   }
   std::from_chars(value.data(), value.data() + value.size(), content_length_);

@@ -31,7 +31,25 @@ bool StartsWithIgnoringCase(std::string_view text, std::string_view start) {
 
 }  // namespace
 
+std::size_t EmptyLines(std::string_view input) {
+  std::size_t size = 0;
+  while (size < kEmptyLinesMax * kEndOfLine.size() && input.substr(size).starts_with(kEndOfLine)) {
+    size += kEndOfLine.size();
+  }
+  return size;
+}
+
 HttpReader::Outcome HttpReader::Read(std::string_view input) {
+  const std::size_t skipped = EmptyLines(input);
+  input.remove_prefix(skipped);
+  // Half of another empty line, perhaps. Nothing has been learnt of the request so far.
+  if (input == kEndOfLine.substr(0, 1)) return Outcome::kNeedMore;
+  const Outcome outcome = ReadRequest(input);
+  if (outcome == Outcome::kRequest) consumed_ += skipped;
+  return outcome;
+}
+
+HttpReader::Outcome HttpReader::ReadRequest(std::string_view input) {
   const bool had_header = header_size_ != 0;
   if (!had_header) {
     chunks_.Clear();  // The last request's views into it end here.

@@ -46,6 +46,12 @@ struct HttpError {
   std::string_view detail;
 };
 
+// Empty lines before a request are skipped (RFC 9112, 2.2), but not for ever.
+inline constexpr std::size_t kEmptyLinesMax = 4;
+
+// How many bytes of `input` are empty lines that belong to no request.
+std::size_t EmptyLines(std::string_view input);
+
 class HttpReader {
  public:
   explicit HttpReader(HttpLimits limits = {}) : limits_(limits), chunks_(limits.body) {}
@@ -56,8 +62,9 @@ class HttpReader {
     kError,     // `error` says why.
   };
 
-  // Reads the request at the beginning of `input`. What comes of it does not depend on how
-  // the bytes were split over the calls, and neither, but for a small factor, does the work.
+  // Reads the request at the beginning of `input`, behind empty lines. What comes of it does not
+  // depend on how the bytes were split over the calls, and neither, but for a small factor, does
+  // the work.
   Outcome Read(std::string_view input);
 
   [[nodiscard]] const HttpRequest& request() const { return request_; }
@@ -75,6 +82,8 @@ class HttpReader {
   [[nodiscard]] std::uint64_t bytes_parsed() const { return bytes_parsed_; }
 
  private:
+  // From the request's first byte on.
+  Outcome ReadRequest(std::string_view input);
   // kRequest from these means: so far, so good.
   Outcome ReadHeader(std::string_view input);
   Outcome ReadBody(std::string_view input);

@@ -209,8 +209,32 @@ TEST(HttpRequestTest, RefusesOtherTargets) {
   EXPECT_EQ(ErrorOf("GET  / HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
   EXPECT_EQ(ErrorOf("GET / / HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
   EXPECT_EQ(ErrorOf(" GET / HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
-  EXPECT_EQ(ErrorOf("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
   EXPECT_EQ(ReadOne("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").path, "/");
+}
+
+// RFC 9112, 2.2: older clients send an empty line behind a body.
+TEST(HttpRequestTest, SkipsAFewEmptyLinesBeforeARequest) {
+  const std::string request = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
+  std::string lines;
+  for (std::size_t i = 1; i <= kEmptyLinesMax; ++i) {
+    lines += "\r\n";
+    const Copy read = ReadOne(lines + request);
+    EXPECT_EQ(read.path, "/x");
+    EXPECT_EQ(read.consumed, lines.size() + request.size());
+    EXPECT_EQ(EmptyLines(lines + request), lines.size());
+    EXPECT_EQ(EmptyLines(lines + "\r"), lines.size());
+  }
+  EXPECT_EQ(ErrorOf(lines + "\r\n" + request), 400);
+  EXPECT_EQ(ErrorOf("\r\n \r\n" + request), 400);
+  EXPECT_EQ(ErrorOf("\n" + request), 400);
+  EXPECT_EQ(ErrorOf("\r\n\n" + request), 400);
+  EXPECT_EQ(ErrorOf("\r" + request), 400);
+  EXPECT_EQ(EmptyLines("\rG"), 0U);
+  const std::string post = Post("Content-Length: 3\r\n", "abc");
+  const Reading reading =
+      ReadEveryWay("\r\n" + post + "\r\n" + post + "\r\n" + Chunked("0\r\n\r\n"));
+  EXPECT_EQ(reading.requests.size(), 3U);
+  EXPECT_EQ(reading.error, 0);
 }
 
 TEST(HttpRequestTest, KeepsTheConnectionAsTheVersionSays) {
@@ -237,10 +261,9 @@ TEST(HttpRequestTest, RefusesLengthAndEncodingTogether) {
 
 // H2
 TEST(HttpRequestTest, RefusesOddContentLengths) {
-  for (const std::string value :
-       {" 5,5", " 5, 6", " +5", " 0x5", " -1", "  5", " \t5", " 5 5", " 5;", "", " ", " five",
-        " 99999999999999999999", " 18446744073709551616", " 18446744073709551615",
-        " 00000000000000000005"}) {
+  for (const std::string value : {" 5,5", " 5, 6", " +5", " 0x5", " -1", "  +5", " 5 5", " 5;", "",
+                                  " ", " five", " 99999999999999999999", " 18446744073709551616",
+                                  " 18446744073709551615", " 00000000000000000005"}) {
     EXPECT_EQ(ErrorOf(Post("Content-Length:" + value + "\r\n", "12345")), 400) << value;
   }
   EXPECT_EQ(ErrorOf(Post("Content-Length: 5\r\nContent-Length: 5\r\n", "12345")), 400);
@@ -248,6 +271,8 @@ TEST(HttpRequestTest, RefusesOddContentLengths) {
   EXPECT_EQ(ErrorOf(Post("Content-Length: 5\r\ncontent-length: 5\r\n", "12345")), 400);
   EXPECT_EQ(ReadOne(Post("Content-Length:5\r\n", "12345")).body, "12345");
   EXPECT_EQ(ReadOne(Post("Content-Length: 5 \r\n", "12345")).body, "12345");
+  EXPECT_EQ(ReadOne(Post("Content-Length:  5\r\n", "12345")).body, "12345");
+  EXPECT_EQ(ReadOne(Post("Content-Length:\t 5\t\r\n", "12345")).body, "12345");
   EXPECT_EQ(ReadOne(Post("Content-Length: 0\r\n", "")).body, "");
 }
 

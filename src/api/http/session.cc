@@ -83,9 +83,15 @@ net::Step HttpSession::Advance(std::string_view input, std::string& output) {
     const Outcome outcome = reader_.Read(input.substr(consumed));
     if (outcome == Outcome::kNeedMore) {
       if (reader_.TakeExpectation()) output += "HTTP/1.1 100 Continue\r\n\r\n";
-      return {.consumed = consumed, .want = net::Want::kInput, .in_request = true};
+      if (wire::EmptyLines(input.substr(consumed)) == input.size() - consumed) {
+        consumed = input.size();
+      }
+      return {
+          .consumed = consumed, .want = net::Want::kInput, .in_request = consumed < input.size()};
     }
     if (outcome == Outcome::kError) {
+      const std::string_view rest = input.substr(consumed);
+      context_ = {.head_only = rest.substr(wire::EmptyLines(rest)).starts_with("HEAD ")};
       RefuseInput(reader_.error().status, reader_.error().detail, output);
       break;
     }
@@ -110,13 +116,13 @@ net::Step HttpSession::StepFor(Progress progress, std::size_t consumed) const {
 }
 
 void HttpSession::OnTimeout(std::string& output) {
+  context_ = {};
   RefuseInput(408, "the request did not arrive in time", output);
 }
 
 void HttpSession::RefuseInput(int status, std::string_view detail, std::string& output) {
-  closing_ = true;
-  AppendReply(output, Problem(status, SlugFor(status), ReasonPhrase(status), detail),
-              {.keep_alive = false});
+  CloseAfterThis();
+  Answer(Problem(status, SlugFor(status), ReasonPhrase(status), detail), output);
 }
 
 void HttpSession::CloseAfterThis() {

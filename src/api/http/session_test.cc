@@ -127,6 +127,33 @@ TEST(SessionTest, AnUnfinishedRequestIsWaitedForAndThenTimedOut) {
   EXPECT_TRUE(client.closed());
 }
 
+TEST(SessionTest, AnEmptyLineBeginsNoRequest) {
+  TestServer server;
+  Client client(server);
+  client.Feed(fmt::format("\r\n{}\r\n", kLive));
+  EXPECT_EQ(client.Take().status, 200);
+  EXPECT_EQ(client.step().consumed, kLive.size() + 4);
+  EXPECT_FALSE(client.step().in_request);
+  client.Feed("\r");
+  EXPECT_TRUE(client.step().in_request);
+  client.Feed(fmt::format("\n{}", kLive));
+  EXPECT_EQ(client.Take().status, 200);
+}
+
+TEST(SessionTest, AnErrorForHeadHasNoBody) {
+  TestServer server;
+  for (const std::string_view rest : {"/ HTTP/1.1\r\n\r\n", "/ HTTP/3.0\r\nHost: a\r\n\r\n",
+                                      "nonsense HTTP/1.1\r\nHost: a\r\n\r\n"}) {
+    Client client(server);
+    client.Feed(fmt::format("\r\nHEAD {}", rest));
+    EXPECT_TRUE(client.closed());
+    const Response response = client.Take(/*head=*/true);
+    EXPECT_GE(response.status, 400);
+    EXPECT_NE(response.header("content-length"), "0");
+    EXPECT_EQ(client.output(), "") << rest;
+  }
+}
+
 TEST(SessionTest, ContinuesWhenTheClientWaitsForIt) {
   TestServer server;
   Client client(server);
