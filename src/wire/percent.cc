@@ -10,6 +10,16 @@
 #include "wire/hex_digit.h"
 
 namespace keymill::wire {
+namespace {
+
+// Text that decoding leaves as it is. Nearly every target is.
+bool IsPlain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c > 0x20 && c < 0x7f && c != '%'; });
+}
+
+}  // namespace
+
 Result<std::string> PercentDecode(std::string_view text, bool plus_is_space) {
   std::string decoded;
   decoded.reserve(text.size());
@@ -53,6 +63,20 @@ Result<std::vector<std::pair<std::string, std::string>>> ParseQuery(std::string_
     pairs.emplace_back(*std::move(name), *std::move(value));
   }
   return pairs;
+}
+
+Status CheckTarget(std::string_view path, std::string_view query) {
+  if (!IsPlain(path)) {
+    if (const auto decoded = PercentDecode(path); !decoded.ok()) {
+      return {Code::kInvalidArgument, "path: " + decoded.status().message()};
+    }
+  }
+  if (!IsPlain(query)) {
+    if (const auto pairs = ParseQuery(query); !pairs.ok()) {
+      return {Code::kInvalidArgument, "query: " + pairs.status().message()};
+    }
+  }
+  return {};
 }
 
 }  // namespace keymill::wire

@@ -21,4 +21,8 @@ Result<std::string> PercentDecode(std::string_view text, bool plus_is_space = fa
 // Errors: as PercentDecode, naming the parameter.
 Result<std::vector<std::pair<std::string, std::string>>> ParseQuery(std::string_view query);
 
+// Whether a request's path and query are well encoded.
+// Errors: as PercentDecode, naming the part.
+Status CheckTarget(std::string_view path, std::string_view query);
+
 }  // namespace keymill::wire

@@ -36,6 +36,21 @@ TEST(PercentTest, DecodesExactlyOnce) {
   }
 }
 
+TEST(PercentTest, ChecksATargetAsAWhole) {
+  for (const auto& [path, query] : Pairs{{"/", ""},
+                                         {"/a%20b", "c=%41&d+e"},
+                                         {"/%c3%a9", "%c3%a9=%25"},
+                                         {"/\xc3\xa9", "\xc3\xa9"}}) {
+    EXPECT_TRUE(CheckTarget(path, query).ok()) << path << '?' << query;
+  }
+  for (const std::string bad : {"%", "%4", "%zz", "%00", "%0a", "%7f", "%c0%af", "%ff", "\xff"}) {
+    EXPECT_EQ(CheckTarget("/" + bad, "").code(), Code::kInvalidArgument) << bad;
+    EXPECT_EQ(CheckTarget("/", bad).code(), Code::kInvalidArgument) << bad;
+    EXPECT_EQ(CheckTarget("/", "a=b&c=" + bad).code(), Code::kInvalidArgument) << bad;
+  }
+  EXPECT_NE(CheckTarget("/", "c=%zz").message().find("\"c\""), std::string::npos);
+}
+
 TEST(PercentTest, RefusesWhatIsNoText) {
   for (const std::string text :
        {"%",   "%2",        "a%",           "a%2",  "%G0",  "%0G",  "%-1",      "% 1",

@@ -259,6 +259,12 @@ TEST(MintTest, OddPathsFindNothing) {
     EXPECT_EQ(response.headers.count("x-evil"), 0U);
     EXPECT_EQ(response.header("content-type"), "application/problem+json") << path;
   }
+  for (const std::string target :
+       {"/%zz", "/%00", "/%c0%af", "/get-key?%zz", "/get-key?a=%00", "/get-key%", "/livez?%ff"}) {
+    const Response response = client.Ask("GET", target);
+    EXPECT_EQ(response.status, 400) << target;
+    EXPECT_EQ(Json::parse(response.body).at("type"), "bad-request");
+  }
   EXPECT_EQ(client.Ask("POST", "/v1/keyspaces/%64efault/keys").status, 200);
   EXPECT_EQ(server.issued(), 1U);
 }

@@ -78,20 +78,13 @@ bool Matches(std::string_view pattern, std::string_view path, Captures& captures
 // Mints on GET for the sake of an older service, so HEAD must not find it.
 bool HeadAllowed(Operation operation) { return operation != Operation::kGetKey; }
 
+// REQUIRES: the path is well encoded.
 void Decode(const Captures& captures, Route& route) {
-  for (const auto& [encoded, decoded] :
-       {std::pair{captures.keyspace, &route.keyspace}, std::pair{captures.other, &route.key}}) {
-    Result<std::string> text = wire::PercentDecode(encoded);
-    if (!text.ok()) {
-      route.operation = Operation::kBadPath;
-      route.detail = "path: " + text.status().message();
-      return;
-    }
-    *decoded = *std::move(text);
-  }
+  route.keyspace = *wire::PercentDecode(captures.keyspace);
+  route.key = *wire::PercentDecode(captures.other);
   if (route.keyspace.empty()) return;
   if (Status named = CheckKeyspaceName(route.keyspace); !named.ok()) {
-    route.operation = Operation::kBadPath;
+    route.operation = Operation::kBadTarget;
     route.detail = named.message();
   }
 }
@@ -100,6 +93,11 @@ void Decode(const Captures& captures, Route& route) {
 
 Route FindRoute(const wire::HttpRequest& request, const RouterOptions& options) {
   Route route;
+  if (Status target = wire::CheckTarget(request.path, request.query); !target.ok()) {
+    route.operation = Operation::kBadTarget;
+    route.detail = target.message();
+    return route;
+  }
   for (const Endpoint& endpoint : kEndpoints) {
     if (endpoint.operation == Operation::kGetKey && !options.forge) continue;
     Captures captures;

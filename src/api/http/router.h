@@ -15,7 +15,7 @@ namespace keymill::api::http {
 enum class Operation : std::uint8_t {
   kUnknownPath,
   kWrongMethod,  // `allow` lists the right ones.
-  kBadPath,      // `detail` says why.
+  kBadTarget,    // `detail` says why.
   kOptions,
   kIndex,
   kLive,
@@ -42,7 +42,8 @@ struct RouterOptions {
   bool forge = true;  // GET /get-key
 };
 
-// `request` is looked at for method and path only. HEAD finds what GET finds, except where
+// `request` is looked at for method and path only, and for whether its target is well encoded:
+// what is not finds nothing, wherever the fault is. HEAD finds what GET finds, except where
 // that would mint.
 Route FindRoute(const wire::HttpRequest& request, const RouterOptions& options);
 

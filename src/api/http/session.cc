@@ -229,7 +229,7 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
       return Answer(OptionsReply(route), output);
     case Operation::kWrongMethod:
       return Answer(WrongMethod(route), output);
-    case Operation::kBadPath:
+    case Operation::kBadTarget:
       return Answer(Problem(400, "bad-request", ReasonPhrase(400), route.detail), output);
     case Operation::kUnknownPath:
       break;
