@@ -22,16 +22,23 @@ constexpr std::size_t kWordsMax = 32;
 // somebody sends ever becomes memory.
 class WordReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  bool null() override { return Refuse("null is no value here"); }
-  bool boolean(bool value) override { return Add(value ? "true" : "false"); }
+  enum class Values : std::uint8_t { kAny, kIntegers };
+  explicit WordReader(Values values) : values_(values) {}
+
+  bool null() override { return RefuseValue("null is no value here"); }
+  bool boolean(bool value) override { return AddOther(value ? "true" : "false"); }
   bool number_integer(std::int64_t value) override { return Add(std::to_string(value)); }
   bool number_unsigned(std::uint64_t value) override { return Add(std::to_string(value)); }
-  bool number_float(double /*value*/, const std::string& text) override { return Add(text); }
-  bool string(std::string& value) override { return Add(value); }
-  bool binary(binary_t& /*value*/) override { return Refuse("binary is no value here"); }
+  bool number_float(double /*value*/, const std::string& text) override {
+    // Integers that do not fit 64 bits come here too.
+    const bool integer = text.find_first_of(".eE") == std::string::npos;
+    return integer ? Add(text) : AddOther(text);
+  }
+  bool string(std::string& value) override { return AddOther(value); }
+  bool binary(binary_t& /*value*/) override { return RefuseValue("binary is no value here"); }
 
   bool start_object(std::size_t /*size*/) override {
-    if (started_) return Refuse("objects inside objects are not accepted");
+    if (started_) return RefuseValue("objects inside objects are not accepted");
     started_ = true;
     return true;
   }
@@ -46,6 +53,7 @@ class WordReader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool start_array(std::size_t /*size*/) override {
     if (words.empty() || in_array_) return Refuse("an object is expected");
+    if (values_ == Values::kIntegers) return RefuseValue({});
     in_array_ = true;
     return true;
   }
@@ -53,8 +61,13 @@ class WordReader final : public nlohmann::json_sax<nlohmann::json> {
     in_array_ = false;
     return true;
   }
-  bool parse_error(std::size_t position, const std::string& /*token*/,
-                   const nlohmann::detail::exception& /*what*/) override {
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::detail::exception& what) override {
+    constexpr int kNumberOverflow = 406;
+    if (what.id == kNumberOverflow && !words.empty()) {
+      return Refuse(fmt::format("{} is {}: no number is that large here", words.back().word,
+                                token.substr(0, 32)));
+    }
     return Refuse(fmt::format("not JSON at byte {}", position));
   }
 
@@ -66,15 +79,40 @@ class WordReader final : public nlohmann::json_sax<nlohmann::json> {
     if (refusal.empty()) refusal = std::move(why);
     return false;
   }
+  // For a value that is none of those that are expected; `why` unless integers are.
+  bool RefuseValue(std::string why) {
+    const bool integer = values_ == Values::kIntegers && !words.empty();
+    return Refuse(integer ? fmt::format("{} must be a whole number", words.back().word)
+                          : std::move(why));
+  }
+  bool AddOther(std::string value) {
+    return values_ == Values::kIntegers ? RefuseValue("an object is expected")
+                                        : Add(std::move(value));
+  }
   bool Add(std::string value) {
     if (words.empty()) return Refuse("an object is expected");
     words.back().values.push_back(std::move(value));
     return true;
   }
 
+  const Values values_;
   bool started_ = false;
   bool in_array_ = false;
 };
+
+Result<std::vector<mint::RecipeWord>> Parse(std::string_view json, WordReader::Values values) {
+  // The library takes a NUL for the end of its input.
+  if (const std::size_t nul = json.find('\0'); nul != std::string_view::npos) {
+    return Status(Code::kInvalidArgument, fmt::format("body: not JSON at byte {}", nul + 1));
+  }
+  WordReader reader(values);
+  const bool parsed = nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
+  if (!parsed) {
+    return Status(Code::kInvalidArgument,
+                  "body: " + (reader.refusal.empty() ? std::string("not JSON") : reader.refusal));
+  }
+  return std::move(reader.words);
+}
 
 }  // namespace
 
@@ -136,13 +174,17 @@ std::string ExplanationJson(const mint::Explanation& explanation, std::string_vi
 }
 
 Result<std::vector<mint::RecipeWord>> ParseWords(std::string_view json) {
-  WordReader reader;
-  const bool parsed = nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
-  if (!parsed) {
-    return Status(Code::kInvalidArgument,
-                  "body: " + (reader.refusal.empty() ? std::string("not JSON") : reader.refusal));
+  return Parse(json, WordReader::Values::kAny);
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> ParseIntegers(std::string_view json) {
+  Result<std::vector<mint::RecipeWord>> words = Parse(json, WordReader::Values::kIntegers);
+  if (!words.ok()) return words.status();
+  std::vector<std::pair<std::string, std::string>> integers;
+  for (mint::RecipeWord& word : *words) {
+    integers.emplace_back(std::move(word.word), std::move(word.values.front()));
   }
-  return std::move(reader.words);
+  return integers;
 }
 
 }  // namespace keymill::api::http

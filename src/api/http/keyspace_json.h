@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "keymill/status.h"
@@ -26,5 +27,9 @@ std::string IsoTime(std::int64_t ms);
 // Errors: kInvalidArgument for anything else: other JSON, a name given twice, nesting, bytes
 //         behind the end.
 Result<std::vector<mint::RecipeWord>> ParseWords(std::string_view json);
+
+// A flat JSON object of integers, each as it was written: {"count":5}.
+// Errors: as ParseWords, and for any other value, naming it.
+Result<std::vector<std::pair<std::string, std::string>>> ParseIntegers(std::string_view json);
 
 }  // namespace keymill::api::http

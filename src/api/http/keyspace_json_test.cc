@@ -58,6 +58,27 @@ TEST(KeyspaceJsonTest, RefusesEverythingElse) {
   }
 }
 
+TEST(KeyspaceJsonTest, NothingHidesBehindANul) {
+  using namespace std::string_literals;
+  for (const std::string& json : {"{\"a\":1}\0"s, "{\"a\":1}\0garbage"s, "\0{}"s, "{\"a\0\":1}"s}) {
+    EXPECT_EQ(ParseWords(json).code(), Code::kInvalidArgument);
+  }
+}
+
+TEST(KeyspaceJsonTest, ReadsIntegersAsTheyWereSent) {
+  const auto words = ParseIntegers(R"({"a":5,"b":-5,"c":18446744073709551617})");
+  ASSERT_TRUE(words.ok());
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(*words, (Pairs{{"a", "5"}, {"b", "-5"}, {"c", "18446744073709551617"}}));
+  for (const std::string value : {"\"1\"", "[1]", "1.5", "1e5", "1E5", "true", "null", "{}"}) {
+    EXPECT_EQ(ParseIntegers("{\"a\":" + value + "}").status().message(),
+              "body: a must be a whole number")
+        << value;
+  }
+  EXPECT_EQ(ParseIntegers("{\"a\":1e400}").status().message(),
+            "body: a is 1e400: no number is that large here");
+}
+
 TEST(KeyspaceJsonTest, DepthAndWidthCostNothing) {
   EXPECT_FALSE(ParseWords(std::string(1 << 20, '[')).ok());
   std::string nested;

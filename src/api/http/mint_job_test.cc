@@ -74,8 +74,27 @@ TEST(MintTest, AcceptsEveryNameOfJson) {
         client.Ask("POST", kKeys, "Content-Type: " + type + "\r\n", R"({"count":2})");
     EXPECT_EQ(KeysOf(response).size(), 2U) << type;
   }
+  EXPECT_EQ(KeysOf(client.Ask("POST", kKeys, "", R"({"count":2})")).size(), 2U);  // Not named.
   EXPECT_EQ(KeysOf(client.AskJson("POST", kKeys, "{}")).size(), 1U);
   EXPECT_EQ(KeysOf(client.AskJson("POST", kKeys, " {\"count\" : 3 } \n")).size(), 3U);
+}
+
+TEST(MintTest, AnswersInTheFormThatIsPreferred) {
+  TestServer server;
+  Client client(server);
+  const auto type = [&](const std::string& accept) {
+    return client.Ask("POST", kKeys, "Accept: " + accept + "\r\n").header("content-type");
+  };
+  for (const std::string accept :
+       {"text/plain", "TEXT/Plain", "text/plain;q=0.5", "text/html, text/plain ; q=0.001",
+        "text/plain, application/json;q=0.9", "text/plain;charset=utf-8", "text/plain, */*"}) {
+    EXPECT_EQ(type(accept), "text/plain; charset=utf-8") << accept;
+  }
+  for (const std::string accept :
+       {"text/plain;q=0", "text/plain; q=0.000, */*", "text/plain;Q=0", "text/plainer", "*/*",
+        "application/json", "application/json, text/plain, */*", "x/text/plain", ""}) {
+    EXPECT_EQ(type(accept), "application/json") << accept;
+  }
 }
 
 TEST(MintTest, StreamsInChunksWithBoundedOutput) {
@@ -149,9 +168,8 @@ TEST(MintTest, BadRequestsCostNoKey) {
         << word << " in " << response.body;
     EXPECT_EQ(server.issued(), before) << response.body;
   };
-  for (const std::string count :
-       {"0", "-1", "1e9", "18446744073709551616", "%205", "+5", "5x", "", "0x5", "5.0", "%00",
-        "%zz", "%ff", "NaN", "1,2", "5%0d%0aX:%20y"}) {
+  for (const std::string count : {"0", "-1", "1e9", "%205", "+5", "5x", "", "0x5", "5.0", "%00",
+                                  "%zz", "%ff", "NaN", "1,2", "5%0d%0aX:%20y"}) {
     expect(client.Ask("POST", WithCount(count)), 400, "count");
   }
   expect(client.Ask("POST", WithCount("1&count=2")), 400, "count");
@@ -159,7 +177,11 @@ TEST(MintTest, BadRequestsCostNoKey) {
   expect(client.Ask("POST", fmt::format("{}?verbose", kKeys)), 400, "verbose");
   expect(client.AskJson("POST", WithCount("1"), R"({"count":1})"), 400, "count");
   expect(client.Ask("POST", WithCount("10001")), 413, "10000");
-  expect(client.Ask("POST", WithCount("18446744073709551615")), 413, "10000");
+  for (const std::string count : {"4294967297", "18446744073709551615", "18446744073709551616",
+                                  "18446744073709551617", "99999999999999999999999999"}) {
+    expect(client.Ask("POST", WithCount(count)), 413, "10000");
+    expect(client.AskJson("POST", kKeys, "{\"count\":" + count + "}"), 413, "10000");
+  }
   expect(client.Ask("POST", WithCount("100000001"), kText), 413, "100000000");
 
   const std::string deep(10'000, '[');
@@ -189,8 +211,15 @@ TEST(MintTest, BadRequestsCostNoKey) {
                                   "{\"count\":" + std::string(20'000, '1') + "}"}) {
     expect(client.AskJson("POST", kKeys, body), 400, "");
   }
+  for (const std::string value :
+       {"\"1\"", "[2]", "[\"2\"]", "1.5", "2.0", "1e1", "1e400", "true", "null", "{}", "-1", "0"}) {
+    expect(client.AskJson("POST", kKeys, "{\"count\":" + value + "}"), 400, "count");
+  }
+  using namespace std::string_literals;
+  expect(client.AskJson("POST", kKeys, "{\"count\":2}\0garbage"s), 400, "JSON");
+  expect(client.AskJson("POST", kKeys, "{\"count\":2}\0"s), 400, "JSON");
+  expect(client.AskJson("POST", kKeys, "{\"count\":2} {}"), 400, "JSON");
   expect(client.AskJson("POST", kKeys, R"({"count":10001})"), 413, "10000");
-  expect(client.Ask("POST", kKeys, "", R"({"count":1})"), 415, "application/json");
   expect(client.Ask("POST", kKeys, "Content-Type: text/plain\r\n", R"({"count":1})"), 415, "count");
   EXPECT_FALSE(client.closed());
   EXPECT_EQ(client.Ask("POST", kKeys).status, 200);

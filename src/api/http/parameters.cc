@@ -20,11 +20,47 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kParameters = {"count"};
 
+// Without the white space around it, in lower case.
+std::string Word(std::string_view text) {
+  const std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
+  text = text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+  std::string word(text);
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  return word;
+}
+
+// Takes what is before the next `separator` off `text`.
+std::string_view TakeUntil(char separator, std::string_view& text) {
+  const std::string_view piece = text.substr(0, text.find(separator));
+  text.remove_prefix(std::min(text.size(), piece.size() + 1));
+  return piece;
+}
+
+// The q of a media range's parameters, in thousandths: 1 unless it says otherwise.
+int Quality(std::string_view parameters) {
+  while (!parameters.empty()) {
+    const std::string parameter = Word(TakeUntil(';', parameters));
+    if (!parameter.starts_with("q=")) continue;
+    int quality = 0;
+    int weight = 1000;
+    for (const char c : std::string_view(parameter).substr(2)) {
+      if (c == '.') continue;
+      if (c < '0' || c > '9') return 0;
+      quality += (c - '0') * weight;
+      weight /= 10;
+    }
+    return std::min(quality, 1000);
+  }
+  return 1000;
+}
+
 Result<std::uint64_t> ParseCount(std::string_view text) {
   std::uint64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  const bool whole = !text.empty() && error == std::errc() && end == text.data() + text.size();
-  if (!whole || count == 0) {
+  const bool whole = !text.empty() && end == text.data() + text.size();
+  if (whole && error == std::errc::result_out_of_range) return kCountMax;
+  if (!whole || error != std::errc() || count == 0) {
     return Status(
         Code::kInvalidArgument,
         fmt::format("count is \"{}\": it must be a whole number from 1 on", text.substr(0, 32)));
@@ -58,25 +94,31 @@ Result<std::uint64_t> MintCount(const wire::HttpRequest& request) {
     }
   }
   if (!request.body.empty()) {
-    const auto words = ParseWords(request.body);
-    if (!words.ok()) return words.status();
-    for (const mint::RecipeWord& word : *words) {
-      if (word.values.size() != 1) {
-        return Status(Code::kInvalidArgument, fmt::format("body: {} must be a number", word.word));
-      }
-      if (Status set = SetCount(word.word, word.values.front(), count); !set.ok()) return set;
+    const auto integers = ParseIntegers(request.body);
+    if (!integers.ok()) return integers.status();
+    for (const auto& [name, value] : *integers) {
+      if (Status set = SetCount(name, value, count); !set.ok()) return set;
     }
   }
   return count.value_or(1);
 }
 
-bool IsJsonOrEmpty(const wire::HttpRequest& request) {
-  if (request.body.empty()) return true;
-  std::string type(request.content_type.substr(0, request.content_type.find(';')));
-  std::transform(type.begin(), type.end(), type.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
-  type.erase(type.find_last_not_of(" \t") + 1);
+bool MayBeJson(const wire::HttpRequest& request) {
+  if (request.body.empty() || request.content_type.empty()) return true;
+  const std::string type = Word(request.content_type.substr(0, request.content_type.find(';')));
   return type == "application/json" || type.ends_with("+json");
+}
+
+bool PrefersText(std::string_view accept) {
+  int text = 0;
+  int json = 0;
+  while (!accept.empty()) {
+    std::string_view range = TakeUntil(',', accept);
+    const std::string type = Word(TakeUntil(';', range));
+    if (type == "text/plain") text = Quality(range);
+    if (type == "application/json") json = Quality(range);
+  }
+  return text > json;
 }
 
 bool HasParameter(std::string_view query, std::string_view name) {

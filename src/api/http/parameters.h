@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "keymill/status.h"
@@ -13,13 +14,19 @@
 
 namespace keymill::api::http {
 
+// Stands for every count that is larger.
+inline constexpr std::uint64_t kCountMax = std::numeric_limits<std::uint64_t>::max();
+
 // The `count` of a mint request: in the query (?count=5) or a JSON body ({"count":5}); 1 when
-// neither says. No upper bound here.
+// neither says. No upper bound here: what does not fit is kCountMax.
 // Errors: kInvalidArgument, naming the parameter and what it may be.
 Result<std::uint64_t> MintCount(const wire::HttpRequest& request);
 
-// Whether a body may be read as JSON: it has the type, or there is none to read.
-bool IsJsonOrEmpty(const wire::HttpRequest& request);
+// Whether a body may be read as JSON: it has the type or none, or there is nothing to read.
+bool MayBeJson(const wire::HttpRequest& request);
+
+// Whether Accept asks for text/plain, and not as much for JSON.
+bool PrefersText(std::string_view accept);
 
 // The value of a parameter without percent signs, for probes; "" when absent.
 std::string_view RawParameter(std::string_view query, std::string_view name);

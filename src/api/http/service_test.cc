@@ -71,6 +71,7 @@ TEST(ServiceTest, CreatesAKeyspaceOnce) {
   EXPECT_EQ(Json::parse(client.Ask("POST", "/v1/keyspaces/invoices/keys").body).at("keys")[0],
             "inv_1");
   EXPECT_EQ(client.Ask("PUT", "/v1/keyspaces/plain").status, 201);  // All defaults.
+  EXPECT_EQ(client.Ask("PUT", "/v1/keyspaces/invoices", "", recipe).status, 200);
 }
 
 TEST(ServiceTest, RefusesRecipesThatCannotBe) {
@@ -84,7 +85,8 @@ TEST(ServiceTest, RefusesRecipesThatCannotBe) {
     EXPECT_EQ(response.status, 400) << recipe;
     EXPECT_EQ(Json::parse(response.body).at("type"), "bad-request");
   }
-  EXPECT_EQ(client.Ask("PUT", "/v1/keyspaces/bad", "", "{}").status, 415);
+  EXPECT_EQ(client.Ask("PUT", "/v1/keyspaces/bad", "Content-Type: text/plain\r\n", "{}").status,
+            415);
   EXPECT_EQ(client.Ask("PUT", "/v1/keyspaces/..", "").status, 400);
   EXPECT_EQ(client.Ask("GET", "/v1/keyspaces/bad").status, 404);
   const Response wrong = client.Ask("POST", "/v1/keyspaces/bad");

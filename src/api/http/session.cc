@@ -35,10 +35,6 @@ std::string_view SlugFor(int status) {
   }
 }
 
-bool WantsText(std::string_view accept) {
-  return accept.find("text/plain") != std::string_view::npos;
-}
-
 Reply OptionsReply(const Route& route) {
   return {.status = 204,
           .content_type = {},
@@ -59,7 +55,8 @@ Reply WrongType(std::string_view detail) {
 Reply TooManyKeys(std::uint64_t count, bool text) {
   return Problem(
       413, "too-many-keys", "Too many keys",
-      fmt::format("count is {}; at most {} {}", count, text ? kTextKeysMax : kJsonKeysMax,
+      fmt::format("count is {}{}; at most {} {}", count, count == kCountMax ? " or more" : "",
+                  text ? kTextKeysMax : kJsonKeysMax,
                   text ? "at once" : "as JSON (Accept: text/plain streams more)"));
 }
 
@@ -240,7 +237,7 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
 
 Progress HttpSession::BeginCreate(const wire::HttpRequest& request, std::string name,
                                   std::string& output) {
-  if (!IsJsonOrEmpty(request)) {
+  if (!MayBeJson(request)) {
     return Answer(WrongType("send the recipe with Content-Type: application/json"), output);
   }
   return AnswerLater([k = std::move(name), body = std::string(request.body)](
@@ -250,13 +247,13 @@ Progress HttpSession::BeginCreate(const wire::HttpRequest& request, std::string 
 
 Progress HttpSession::BeginMintOnV1(const wire::HttpRequest& request, std::string name,
                                     std::string& output) {
-  if (!IsJsonOrEmpty(request)) {
+  if (!MayBeJson(request)) {
     return Answer(WrongType("send the body with Content-Type: application/json, or use ?count=N"),
                   output);
   }
   const Result<std::uint64_t> count = MintCount(request);
   if (!count.ok()) return Answer(StatusProblem(count.status()), output);
-  const bool text = WantsText(request.accept);
+  const bool text = PrefersText(request.accept);
   if (*count > (text ? kTextKeysMax : kJsonKeysMax)) {
     return Answer(TooManyKeys(*count, text), output);
   }
