@@ -30,4 +30,19 @@ constexpr std::array<StatusMapping, kCodeCount> kTable = {{
 
 const StatusMapping& MapStatus(Code code) { return kTable.at(static_cast<std::size_t>(code)); }
 
+std::string_view PublicDetail(Code code) {
+  switch (code) {
+    case Code::kUnavailable:
+      return "the store cannot be reached; try again";
+    case Code::kUnknownOutcome:
+      return "the store did not say what became of it; try again";
+    case Code::kDeadlineExceeded:
+      return "the store did not answer in time; try again";
+    case Code::kInternal:
+      return "something is broken here; the server's log says what";
+    default:
+      return {};
+  }
+}
+
 }  // namespace keymill::api

@@ -22,4 +22,8 @@ struct StatusMapping {
 
 const StatusMapping& MapStatus(Code code);
 
+// What a client is told of a failure whose message is for the log only, because it may hold
+// statements and paths of the store. Empty when the message is for the client.
+std::string_view PublicDetail(Code code);
+
 }  // namespace keymill::api

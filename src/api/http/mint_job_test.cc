@@ -574,7 +574,12 @@ TEST(MintTest, ARetiredKeyspaceIsGone) {
   const Response response = client.Ask("POST", "/v1/keyspaces/orders/keys");
   EXPECT_EQ(response.status, 410);
   EXPECT_EQ(Json::parse(response.body).at("type"), "keyspace-retired");
-  EXPECT_EQ(client.AskJson("PUT", "/v1/keyspaces/orders", R"({"kind":"sequence"})").status, 409);
+  for (const std::string recipe :
+       {R"({"kind":"sequence","alphabet":"decimal"})", R"({"kind":"shuffled"})"}) {
+    const Response again = client.AskJson("PUT", "/v1/keyspaces/orders", recipe);
+    EXPECT_EQ(again.status, 410);
+    EXPECT_EQ(Json::parse(again.body).at("type"), "keyspace-retired");
+  }
 }
 
 }  // namespace

@@ -11,8 +11,10 @@
 
 #include "keymill/clock.h"
 
+#include "api/failure_log.h"
 #include "api/status_map.h"
 #include "base/json.h"
+#include "base/log.h"
 
 namespace keymill::api::http {
 namespace {
@@ -50,6 +52,18 @@ void AppendNumber(std::string& output, std::int64_t number) {
   std::array<char, 24> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
   output.append(digits.data(), end);
+}
+
+// For the client; what it should not see goes to the log.
+std::string_view DetailFor(const Status& status) {
+  static FailureLog failures;
+  const std::string_view fixed = PublicDetail(status.code());
+  if (fixed.empty()) return status.message();
+  if (failures.Admits(status.message(), SystemClock().Monotonic())) {
+    Log(status.code() == Code::kInternal ? LogLevel::kError : LogLevel::kWarn, "http", "{}",
+        status.message());
+  }
+  return fixed;
 }
 
 }  // namespace
@@ -126,13 +140,18 @@ Reply Problem(int status, std::string_view slug, std::string_view title, std::st
           .headers = fmt::format("{}{}", kNoStore, headers)};
 }
 
+Reply KeyspaceRetired(std::string_view name) {
+  return Problem(410, "keyspace-retired", "Keyspace retired",
+                 fmt::format("keyspace {} is retired, and its name is never reused", name));
+}
+
 Reply StatusProblem(const Status& status) {
   const StatusMapping& row = MapStatus(status.code());
   std::string headers;
   if (row.retry_after_seconds > 0) {
     headers = fmt::format("Retry-After: {}\r\n", row.retry_after_seconds);
   }
-  return Problem(row.http, row.slug, row.title, status.message(), headers);
+  return Problem(row.http, row.slug, row.title, DetailFor(status), headers);
 }
 
 }  // namespace keymill::api::http

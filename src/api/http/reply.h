@@ -47,7 +47,11 @@ void AppendReply(std::string& output, const Reply& reply, const ReplyContext& co
 Reply Problem(int status, std::string_view slug, std::string_view title, std::string_view detail,
               std::string_view headers = {});
 
-// The problem that a Status is (status_map.h), with Retry-After where it helps.
+// 410: `name` was retired, and with it everything that could be done with it.
+Reply KeyspaceRetired(std::string_view name);
+
+// The problem that a Status is (status_map.h), with Retry-After where it helps. Messages that
+// are not for clients are logged.
 Reply StatusProblem(const Status& status);
 
 }  // namespace keymill::api::http

@@ -132,9 +132,13 @@ Reply Service::CreateKeyspace(const std::string& name, std::string_view body) {
   Result<Recipe> recipe = mint::RecipeFromWords(words);
   if (!recipe.ok()) return StatusProblem(recipe.status());
   Result<mint::Engine::Created> created = mill->Create(name, *recipe);
-  if (!created.ok()) return StatusProblem(created.status());
+  if (!created.ok() && created.code() != Code::kFailedPrecondition) {
+    return StatusProblem(created.status());
+  }
   Result<mint::KeyspaceInfo> info = mill->Describe(name);
   if (!info.ok()) return StatusProblem(info.status());
+  if (info->record.state == KeyspaceState::kRetired) return KeyspaceRetired(name);
+  if (!created.ok()) return StatusProblem(created.status());  // It has another recipe.
   Reply reply = JsonReply(created->fresh ? 201 : 200, KeyspaceJson(*info));
   if (created->fresh) reply.headers += fmt::format("Location: /v1/keyspaces/{}\r\n", name);
   return reply;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/http/http_test_support.h"
+#include "api/status_map.h"
 
 namespace keymill::api::http {
 namespace {
@@ -152,6 +153,26 @@ TEST(ServiceTest, StoreFailuresAreUnavailable) {
     EXPECT_EQ(Json::parse(response.body).at("type"), "store-unavailable");
     EXPECT_EQ(response.header("retry-after"), "1");
   }
+}
+
+// What a store says of itself is for the log: it may hold statements and paths.
+TEST(ServiceTest, StoreFailuresAreNotToldInFull) {
+  for (const Code code :
+       {Code::kUnavailable, Code::kInternal, Code::kDeadlineExceeded, Code::kUnknownOutcome}) {
+    testing::internal::CaptureStderr();
+    const Reply reply =
+        StatusProblem({code, "run \"SELECT 1\" on /srv/keymill.db: disk I/O error"});
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(reply.body.find("SELECT"), std::string::npos) << reply.body;
+    EXPECT_EQ(reply.body.find("/srv"), std::string::npos) << reply.body;
+    EXPECT_FALSE(Json::parse(reply.body).at("detail").get<std::string>().empty());
+    EXPECT_EQ(Json::parse(reply.body).at("type"), MapStatus(code).slug);
+    EXPECT_EQ(reply.status, MapStatus(code).http);
+    // The same message within a second is written once.
+    EXPECT_EQ(log.find("SELECT") != std::string::npos, code == Code::kUnavailable) << log;
+  }
+  const Reply user = StatusProblem({Code::kInvalidArgument, "length is 0"});
+  EXPECT_EQ(Json::parse(user.body).at("detail"), "length is 0");
 }
 
 TEST(ServiceTest, ProbesSayWhetherItLivesAndMints) {
