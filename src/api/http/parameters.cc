@@ -121,25 +121,17 @@ bool PrefersText(std::string_view accept) {
   return text > json;
 }
 
-bool HasParameter(std::string_view query, std::string_view name) {
+std::vector<std::string_view> RawParameters(std::string_view query, std::string_view name) {
+  std::vector<std::string_view> values;
   while (!query.empty()) {
-    const std::string_view piece = query.substr(0, query.find('&'));
-    if (piece.substr(0, piece.find('=')) == name) return true;
-    query.remove_prefix(std::min(query.size(), piece.size() + 1));
+    std::string_view value = TakeUntil('&', query);
+    if (TakeUntil('=', value) == name) values.push_back(value);
   }
-  return false;
+  return values;
 }
 
-std::string_view RawParameter(std::string_view query, std::string_view name) {
-  while (!query.empty()) {
-    const std::string_view piece = query.substr(0, query.find('&'));
-    const std::size_t equals = piece.find('=');
-    if (piece.substr(0, equals) == name) {
-      return equals == std::string_view::npos ? std::string_view() : piece.substr(equals + 1);
-    }
-    query.remove_prefix(std::min(query.size(), piece.size() + 1));
-  }
-  return {};
+bool HasParameter(std::string_view query, std::string_view name) {
+  return !RawParameters(query, name).empty();
 }
 
 }  // namespace keymill::api::http

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 #include "keymill/status.h"
 
@@ -28,8 +29,8 @@ bool MayBeJson(const wire::HttpRequest& request);
 // Whether Accept asks for text/plain, and not as much for JSON.
 bool PrefersText(std::string_view accept);
 
-// The value of a parameter without percent signs, for probes; "" when absent.
-std::string_view RawParameter(std::string_view query, std::string_view name);
+// The values of a parameter as they were sent, for probes.
+std::vector<std::string_view> RawParameters(std::string_view query, std::string_view name);
 bool HasParameter(std::string_view query, std::string_view name);
 
 }  // namespace keymill::api::http

@@ -2,6 +2,7 @@
 
 #include "api/http/service.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "api/http/index_page.h"
 #include "api/http/keyspace_json.h"
 #include "api/http/session.h"
+#include "api/status_map.h"
 #include "mint/recipe_words.h"
 
 namespace keymill::api::http {
@@ -184,8 +186,19 @@ Reply Service::Live(std::string_view only, bool verbose) {
           .headers = std::string(kNoStore)};
 }
 
+Status Service::GetKeyVerdict() const {
+  mint::Engine* const mill = engine();
+  if (mill == nullptr || !options_.router.forge) return {};
+  mint::Keyspace* const keyspace = mill->Find(options_.default_keyspace);
+  if (keyspace == nullptr) return {};
+  Status verdict = keyspace->Verdict();
+  if (verdict.code() == Code::kExhausted && keyspace->stats().ahead > 0) return {};
+  const std::string_view fixed = PublicDetail(verdict.code());
+  return fixed.empty() ? verdict : Status(verdict.code(), std::string(fixed));
+}
+
 Reply Service::Ready(std::string_view name, std::string_view only, bool verbose,
-                     std::string_view excluded) {
+                     const std::vector<std::string_view>& excluded) {
   mint::Engine* const mill = engine();
   struct Check {
     std::string_view name;
@@ -198,19 +211,20 @@ Reply Service::Ready(std::string_view name, std::string_view only, bool verbose,
   checks.push_back({"mint", mill == nullptr
                                 ? Status(Code::kUnavailable, "the store has not been reached yet")
                                 : mill->Ready()});
+  checks.push_back({"keyspace", GetKeyVerdict()});
   std::string report;
   bool passed = true;
   bool found = only.empty();
   for (const Check& check : checks) {
     if (!only.empty() && check.name != only) continue;
     found = true;
-    const bool skip = check.name == excluded;
+    const bool skip = std::find(excluded.begin(), excluded.end(), check.name) != excluded.end();
     if (!check.status.ok() && !skip) passed = false;
     report += check.status.ok() ? fmt::format("[+]{} ok\n", check.name)
                                 : fmt::format("[-]{} {}: {}\n", check.name,
                                               skip ? "excluded" : "failed", check.status.message());
   }
-  if (!found) return NoSuchCheck("drain, mint");
+  if (!found) return NoSuchCheck("drain, mint, keyspace");
   report += fmt::format("{} check {}\n", name, passed ? "passed" : "failed");
   Reply reply{.status = passed ? 200 : 503,
               .content_type = kTextType,

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "keymill/clock.h"
 
@@ -80,10 +81,10 @@ class Service {
 
   // These never wait.
   Reply Index(std::string_view accept);
-  // The probes. `only` names one check, "" means all of them; `excluded` is one that may fail.
+  // The probes. `only` names one check, "" means all of them; those in `excluded` may fail.
   static Reply Live(std::string_view only, bool verbose);
   Reply Ready(std::string_view name, std::string_view only, bool verbose,
-              std::string_view excluded);
+              const std::vector<std::string_view>& excluded);
 
   static Reply KeyspaceNotFound(std::string_view name);
   static Reply NoEngine();
@@ -92,6 +93,10 @@ class Service {
   // Names that the store did not know a moment ago, so that a loop of bad requests does not
   // become a loop of store queries. Used by the worker thread only.
   bool RecentlyMissing(const std::string& name);
+
+  // Why /get-key cannot mint and will not soon: its keyspace is exhausted, quarantined or
+  // retired. One that others use is their trouble, and no reason to send everybody elsewhere.
+  Status GetKeyVerdict() const;
 
   const ServiceOptions options_;
   const Clock& clock_;

@@ -185,7 +185,7 @@ TEST(ServiceTest, ProbesSayWhetherItLivesAndMints) {
   EXPECT_EQ(client.Ask("GET", "/readyz").body, "ok\n");
   EXPECT_EQ(client.Ask("GET", "/healthz").body, "ok\n");
   EXPECT_EQ(client.Ask("GET", "/readyz?verbose").body,
-            "[+]drain ok\n[+]mint ok\nreadyz check passed\n");
+            "[+]drain ok\n[+]mint ok\n[+]keyspace ok\nreadyz check passed\n");
   EXPECT_EQ(client.Ask("GET", "/readyz/mint?verbose").body, "[+]mint ok\nreadyz check passed\n");
   EXPECT_EQ(client.Ask("GET", "/readyz/nonsense").status, 404);
   EXPECT_EQ(client.Ask("HEAD", "/readyz").status, 200);
@@ -194,12 +194,75 @@ TEST(ServiceTest, ProbesSayWhetherItLivesAndMints) {
   server.service().SetDraining();
   const Response draining = client.Ask("GET", "/readyz");
   EXPECT_EQ(draining.status, 503);
-  EXPECT_EQ(draining.body, "[-]drain failed: draining\n[+]mint ok\nreadyz check failed\n");
+  EXPECT_EQ(draining.body,
+            "[-]drain failed: draining\n[+]mint ok\n[+]keyspace ok\nreadyz check failed\n");
   EXPECT_EQ(draining.header("retry-after"), "1");
   EXPECT_EQ(client.Ask("GET", "/readyz?exclude=drain").status, 200);
   EXPECT_EQ(client.Ask("GET", "/readyz/mint").status, 200);
   EXPECT_EQ(client.Ask("GET", "/livez").status, 200);
   EXPECT_EQ(client.Ask("GET", "/get-key").status, 200);  // It still mints.
+}
+
+// Ten keys.
+Recipe FewKeys() {
+  Recipe recipe = DefaultRecipe(Kind::kSequence);
+  recipe.alphabet = "decimal";
+  recipe.length = 1;
+  recipe.start = 0;
+  return recipe;
+}
+
+TEST(ServiceTest, AKeyspaceThatIsOverFailsTheProbeOnlyIfGetKeyNeedsIt) {
+  FakeClock clock;
+  TestServer server(clock);
+  server.Create("few", FewKeys());
+  Client client(server);
+  EXPECT_EQ(client.Ask("POST", "/v1/keyspaces/few/keys?count=10").status, 200);
+  EXPECT_EQ(client.Ask("POST", "/v1/keyspaces/few/keys").status, 507);
+  EXPECT_EQ(client.Ask("GET", "/readyz").status, 200);  // Somebody else's trouble.
+
+  Service service({.version = "1", .default_keyspace = "few"}, clock);
+  service.SetEngine(&server.engine());
+  const Reply failed = service.Ready("readyz", "", false, {});
+  EXPECT_EQ(failed.status, 503);
+  EXPECT_NE(failed.body.find("[-]keyspace failed: "), std::string::npos) << failed.body;
+  EXPECT_EQ(service.Ready("readyz", "mint", false, {}).status, 200);
+  EXPECT_EQ(service.Ready("readyz", "", false, {"keyspace"}).status, 200);
+  service.SetDraining();
+  EXPECT_EQ(service.Ready("readyz", "", false, {"keyspace"}).status, 503);
+  EXPECT_EQ(service.Ready("readyz", "", false, {"drain", "keyspace"}).status, 200);
+
+  Service other({.router = {.forge = false}, .version = "1", .default_keyspace = "few"}, clock);
+  other.SetEngine(&server.engine());
+  EXPECT_EQ(other.Ready("readyz", "", false, {}).status, 200);  // There is no /get-key.
+}
+
+TEST(ServiceTest, AKeyspaceThatStillHoldsItsLastKeysIsReady) {
+  FakeClock clock;
+  TestServer server(clock);
+  Client client(server);
+  EXPECT_EQ(client.Ask("GET", "/get-key").status, 200);
+  mint::Keyspace& keyspace = *server.engine().Find("default");
+  keyspace.RefillFailed({Code::kExhausted, "keyspace default is exhausted"});
+  ASSERT_GT(keyspace.stats().ahead, 0U);
+  EXPECT_EQ(client.Ask("GET", "/readyz").status, 200);
+  while (keyspace.Take(1000).count > 0) {
+  }
+  EXPECT_EQ(client.Ask("GET", "/readyz").status, 503);
+}
+
+TEST(ServiceTest, AQuarantinedDefaultIsNotReady) {
+  FakeClock clock;
+  TestServer server(clock);
+  Client client(server);
+  EXPECT_EQ(client.Ask("GET", "/get-key").status, 200);
+  server.engine().Find("default")->RefillFailed({Code::kQuarantined, "the store went back"});
+  EXPECT_EQ(client.Ask("GET", "/readyz").status, 503);
+  EXPECT_EQ(client.Ask("GET", "/readyz?exclude=keyspace").status, 200);
+  server.service().SetDraining();
+  EXPECT_EQ(client.Ask("GET", "/readyz?exclude=keyspace").status, 503);
+  EXPECT_EQ(client.Ask("GET", "/readyz?exclude=keyspace&exclude=drain").status, 200);
+  EXPECT_EQ(client.Ask("GET", "/readyz?exclude=drain&exclude=keyspace").status, 200);
 }
 
 TEST(ServiceTest, TheIndexSpeaksToPeopleAndToBrowsers) {

@@ -193,8 +193,6 @@ Progress HttpSession::AnswerLater(std::function<Reply(Service&)> work, std::stri
 
 Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& output) {
   const Route route = FindRoute(request, service_.options().router);
-  const bool verbose = HasParameter(request.query, "verbose");
-  const std::string_view exclude = RawParameter(request.query, "exclude");
   switch (route.operation) {
     case Operation::kGetKey:
       return BeginMint(service_.options().default_keyspace, MintJob::Format::kBare, 1, output);
@@ -203,11 +201,11 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
     case Operation::kIndex:
       return Answer(service_.Index(request.accept), output);
     case Operation::kLive:
-      return Answer(Service::Live(route.key, verbose), output);
+      return Answer(Service::Live(route.key, HasParameter(request.query, "verbose")), output);
     case Operation::kReady:
-      return Answer(service_.Ready("readyz", route.key, verbose, exclude), output);
+      return Answer(ReadyReply("readyz", request, route.key), output);
     case Operation::kHealth:
-      return Answer(service_.Ready("healthz", route.key, verbose, exclude), output);
+      return Answer(ReadyReply("healthz", request, route.key), output);
     case Operation::kListKeyspaces:
       return AnswerLater([](Service& service) { return service.ListKeyspaces(); }, output);
     case Operation::kShowKeyspace:
@@ -233,6 +231,12 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
   }
   return Answer(Problem(404, "not-found", ReasonPhrase(404), "nothing is here; / lists what is"),
                 output);
+}
+
+Reply HttpSession::ReadyReply(std::string_view name, const wire::HttpRequest& request,
+                              std::string_view only) {
+  return service_.Ready(name, only, HasParameter(request.query, "verbose"),
+                        RawParameters(request.query, "exclude"));
 }
 
 Progress HttpSession::BeginCreate(const wire::HttpRequest& request, std::string name,
