@@ -128,6 +128,13 @@ void RequestParser::on_field_impl(Field field, View name, View raw_value, Error&
       }
       expects_continue_ = version_11_;  // HTTP/1.0 knows no interim answers.
       return;
+    case Field::origin:
+      if (!request_.origin.empty()) return Refuse(400, "more than one Origin field", code);
+      request_.origin = value;
+      return;
+    case Field::sec_fetch_site:
+      request_.sec_fetch_site = value;
+      return;
     default:
       return;
   }
@@ -146,6 +153,7 @@ void RequestParser::OnHost(std::string_view value, Error& code) {
   if (!std::all_of(value.begin(), value.end(), IsHostSymbol)) {
     return Refuse(400, "the Host field is not a host", code);
   }
+  request_.host = value;
 }
 
 void RequestParser::OnContentLength(std::string_view value, Error& code) {

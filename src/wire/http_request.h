@@ -33,8 +33,11 @@ struct HttpRequest {
   std::string_view query;  // Without '?'; still percent-encoded.
   bool keep_alive = false;
   bool http10 = false;
+  std::string_view host;
   std::string_view accept;
   std::string_view content_type;
+  std::string_view origin;          // Which site's page a browser sends this for.
+  std::string_view sec_fetch_site;  // How a browser calls the relation of that site to us.
   std::string_view body;
 };
 

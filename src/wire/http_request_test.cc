@@ -18,7 +18,7 @@ using Outcome = HttpReader::Outcome;
 // A request with its views copied, so that results of different readers can be compared.
 struct Copy {
   Method method = Method::kOther;
-  std::string path, query, accept, content_type, body;
+  std::string path, query, host, accept, content_type, origin, sec_fetch_site, body;
   bool keep_alive = false;
   bool http10 = false;
   std::size_t consumed = 0;
@@ -46,8 +46,11 @@ Copy Take(const HttpReader& reader) {
   return {.method = request.method,
           .path = std::string(request.path),
           .query = std::string(request.query),
+          .host = std::string(request.host),
           .accept = std::string(request.accept),
           .content_type = std::string(request.content_type),
+          .origin = std::string(request.origin),
+          .sec_fetch_site = std::string(request.sec_fetch_site),
           .body = std::string(request.body),
           .keep_alive = request.keep_alive,
           .http10 = request.http10,
@@ -406,6 +409,15 @@ TEST(HttpRequestTest, InsistsOnOneHost) {
     EXPECT_EQ(ReadOne("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n").path, "/") << host;
   }
   EXPECT_EQ(ReadOne("GET / HTTP/1.0\r\n\r\n").path, "/");
+}
+
+TEST(HttpRequestTest, ReadsWhatABrowserSaysOfItself) {
+  const Copy request =
+      ReadOne(Get("Origin: https://example.com\r\nSEC-Fetch-Site: cross-site\r\n"));
+  EXPECT_EQ(request.host, "a");
+  EXPECT_EQ(request.origin, "https://example.com");
+  EXPECT_EQ(request.sec_fetch_site, "cross-site");
+  EXPECT_EQ(ErrorOf(Get("Origin: http://a\r\nOrigin: http://b\r\n")), 400);
 }
 
 // H7

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "api/http/cross_site.h"
 #include "api/http/parameters.h"
 
 namespace keymill::api::http {
@@ -193,6 +194,12 @@ Progress HttpSession::AnswerLater(std::function<Reply(Service&)> work, std::stri
 
 Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& output) {
   const Route route = FindRoute(request, service_.options().router);
+  if (IsCrossSite(request, route.operation == Operation::kGetKey)) {
+    return Answer(StatusProblem({Code::kPermissionDenied,
+                                 "a browser sent this for a page of another site; such pages may "
+                                 "not mint or change anything here"}),
+                  output);
+  }
   switch (route.operation) {
     case Operation::kGetKey:
       return BeginMint(service_.options().default_keyspace, MintJob::Format::kBare, 1, output);
