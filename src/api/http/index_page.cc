@@ -32,12 +32,19 @@ constexpr std::array<Entry, 10> kEntries = {{
 
 }  // namespace
 
-std::string IndexText(std::string_view version) {
+bool IsPlainHost(std::string_view host) {
+  constexpr std::string_view kSymbols =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]";
+  return !host.empty() && host.size() <= 255 &&
+         host.find_first_not_of(kSymbols) == std::string_view::npos;
+}
+
+std::string IndexText(std::string_view version, std::string_view host) {
   std::string page = fmt::format("keymill {}\n\n", version);
   for (const Entry& entry : kEntries) {
     page += fmt::format("{:<7}{:<38}{}\n", entry.method, entry.path, entry.summary);
   }
-  page += "\nTry: curl -X POST 'localhost:8080/v1/keyspaces/default/keys?count=5'\n";
+  page += fmt::format("\nTry: curl -X POST '{}/v1/keyspaces/default/keys?count=5'\n", host);
   return page;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,13 @@
 namespace keymill::api::http {
 namespace {
 
-constexpr std::array<std::string_view, 1> kParameters = {"count"};
+constexpr std::array<std::string_view, 1> kMintParameters = {"count"};
+constexpr std::array<std::string_view, 2> kListParameters = {"limit", "after"};
+
+Status UnknownParameter(std::string_view name, std::span<const std::string_view> known) {
+  return {Code::kInvalidArgument,
+          fmt::format("unknown parameter \"{}\"{}", name.substr(0, 32), DidYouMean(name, known))};
+}
 
 // Without the white space around it, in lower case.
 std::string Word(std::string_view text) {
@@ -72,8 +79,7 @@ Result<std::uint64_t> ParseCount(std::string_view text) {
 Status SetCount(std::string_view name, std::string_view value,
                 std::optional<std::uint64_t>& count) {
   if (name != "count") {
-    return {Code::kInvalidArgument, fmt::format("unknown parameter \"{}\"{}", name.substr(0, 32),
-                                                DidYouMean(name, kParameters))};
+    return UnknownParameter(name, kMintParameters);
   }
   if (count) return {Code::kInvalidArgument, "count is given more than once"};
   Result<std::uint64_t> parsed = ParseCount(value);
@@ -101,6 +107,29 @@ Result<std::uint64_t> MintCount(const wire::HttpRequest& request) {
     }
   }
   return count.value_or(1);
+}
+
+Result<ListPage> ParseListPage(std::string_view query) {
+  const auto pairs = wire::ParseQuery(query);
+  if (!pairs.ok()) return pairs.status();
+  ListPage page;
+  for (const auto& [name, value] : *pairs) {
+    if (name == "after") {
+      page.after = value;
+    } else if (name == "limit") {
+      const auto [end, error] =
+          std::from_chars(value.data(), value.data() + value.size(), page.limit);
+      const bool whole = error == std::errc() && end == value.data() + value.size();
+      if (!whole || page.limit == 0 || page.limit > kListMax) {
+        return Status(Code::kInvalidArgument,
+                      fmt::format("limit is \"{}\": it must be a whole number from 1 to {}",
+                                  value.substr(0, 32), kListMax));
+      }
+    } else {
+      return UnknownParameter(name, kListParameters);
+    }
+  }
+  return page;
 }
 
 bool MayBeJson(const wire::HttpRequest& request) {

@@ -3,6 +3,7 @@
 #include "api/http/service.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "api/http/keyspace_json.h"
 #include "api/http/session.h"
 #include "api/status_map.h"
+#include "base/json.h"
 #include "mint/recipe_words.h"
 
 namespace keymill::api::http {
@@ -100,17 +102,26 @@ void Service::LookUp(const std::string& name, Deferred& deferred) {
   deferred.reply = KeyspaceNotFound(name);
 }
 
-Reply Service::ListKeyspaces() {
+Reply Service::ListKeyspaces(const ListPage& page) {
   mint::Engine* const mill = engine();
   if (mill == nullptr) return NoEngine();
   Result<std::vector<mint::KeyspaceInfo>> all = mill->List();
   if (!all.ok()) return StatusProblem(all.status());
+  const auto name = [](const mint::KeyspaceInfo& info) {
+    return std::string_view(info.record.name);
+  };
+  std::ranges::sort(*all, {}, name);
+  const auto begin = std::ranges::upper_bound(*all, std::string_view(page.after), {}, name);
+  const auto left = static_cast<std::size_t>(all->end() - begin);
+  const std::span shown(begin, std::min(left, page.limit));
   std::string json = "{\"keyspaces\":[";
-  for (const mint::KeyspaceInfo& info : *all) {
+  for (const mint::KeyspaceInfo& info : shown) {
     if (json.back() != '[') json += ',';
     json += KeyspaceJson(info);
   }
-  return JsonReply(200, json + "]}");
+  json += ']';
+  if (left > shown.size()) json += fmt::format(",\"next\":{}", JsonQuote(name(shown.back())));
+  return JsonReply(200, json + "}");
 }
 
 Reply Service::ShowKeyspace(const std::string& name) {
@@ -170,11 +181,12 @@ Reply Service::Explain(const std::string& keyspace, const std::string& key) {
   return JsonReply(200, ExplanationJson(*explanation, key));
 }
 
-Reply Service::Index(std::string_view accept) {
+Reply Service::Index(std::string_view accept, std::string_view host) {
+  if (!IsPlainHost(host)) host = options_.address;
   const bool html = accept.find("text/html") != std::string_view::npos;
   return {.status = 200,
           .content_type = html ? "text/html; charset=utf-8" : kTextType,
-          .body = html ? IndexHtml(options_.version) : IndexText(options_.version),
+          .body = html ? IndexHtml(options_.version) : IndexText(options_.version, host),
           .headers = "Cache-Control: no-cache\r\n"};
 }
 

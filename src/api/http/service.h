@@ -17,6 +17,7 @@
 
 #include "keymill/clock.h"
 
+#include "api/http/parameters.h"
 #include "api/http/reply.h"
 #include "api/http/router.h"
 #include "base/worker.h"
@@ -31,6 +32,8 @@ struct ServiceOptions {
   RouterOptions router = {};
   std::string version = {};
   std::string default_keyspace = "default";
+  // Where to find us, for examples, when a client does not say how it did.
+  std::string address = "localhost:8080";
 };
 
 // Safe for concurrent use by multiple threads.
@@ -73,14 +76,14 @@ class Service {
   void LookUp(const std::string& name, Deferred& deferred);
 
   // Everything that is no minting. These may wait for the store: for Defer.
-  Reply ListKeyspaces();
+  Reply ListKeyspaces(const ListPage& page);
   Reply ShowKeyspace(const std::string& name);
   Reply CreateKeyspace(const std::string& name, std::string_view body);
   Reply RetireKeyspace(const std::string& name);
   Reply Explain(const std::string& keyspace, const std::string& key);
 
   // These never wait.
-  Reply Index(std::string_view accept);
+  Reply Index(std::string_view accept, std::string_view host);
   // The probes. `only` names one check, "" means all of them; those in `excluded` may fail.
   static Reply Live(std::string_view only, bool verbose);
   Reply Ready(std::string_view name, std::string_view only, bool verbose,

@@ -31,6 +31,34 @@ TEST(ServiceTest, ListsKeyspacesByName) {
   EXPECT_EQ(response.body.find("secret"), std::string::npos);
 }
 
+TEST(ServiceTest, ListsManyKeyspacesInPages) {
+  TestServer server;
+  for (const std::string name : {"a", "b", "z"})
+    server.Create(name, DefaultRecipe(Kind::kSequence));
+  Client client(server);
+  const auto names = [&](const std::string& query) {
+    const Response response = client.Ask("GET", "/v1/keyspaces" + query);
+    EXPECT_EQ(response.status, 200) << response.body;
+    const Json json = Json::parse(response.body);
+    std::string all;
+    for (const Json& each : json.at("keyspaces")) all += each.at("name").get<std::string>() + " ";
+    return all + (json.contains("next") ? "next " + json.at("next").get<std::string>() : "");
+  };
+  EXPECT_EQ(names(""), "a b default orders z ");
+  EXPECT_EQ(names("?limit=5"), "a b default orders z ");
+  EXPECT_EQ(names("?limit=2"), "a b next b");
+  EXPECT_EQ(names("?limit=2&after=b"), "default orders next orders");
+  EXPECT_EQ(names("?limit=2&after=orders"), "z ");
+  EXPECT_EQ(names("?after=c"), "default orders z ");  // It need not exist.
+  EXPECT_EQ(names("?after=z"), "");
+  for (const std::string query : {"?limit=0", "?limit=1001", "?limit=", "?limit=x", "?limit=-1",
+                                  "?limit=18446744073709551617", "?limt=1"}) {
+    const Response response = client.Ask("GET", "/v1/keyspaces" + query);
+    EXPECT_EQ(response.status, 400) << query;
+    EXPECT_NE(response.body.find("limit"), std::string::npos) << response.body;
+  }
+}
+
 TEST(ServiceTest, ShowsWhatAKeyspaceIsAndHowFarItHasCome) {
   TestServer server;
   Client client(server);
@@ -271,6 +299,20 @@ TEST(ServiceTest, TheIndexSpeaksToPeopleAndToBrowsers) {
   const Response text = client.Ask("GET", "/");
   EXPECT_EQ(text.header("content-type"), "text/plain; charset=utf-8");
   EXPECT_NE(text.body.find("keymill 1.2.3"), std::string::npos);
+  EXPECT_NE(text.body.find("curl -X POST 'a/v1/"), std::string::npos) << text.body;
+  const auto example = [&](std::string_view version, std::string_view host) {
+    Client other(server);
+    other.Send(fmt::format("GET / HTTP/{}\r\n{}\r\n", version, host));
+    const std::string body = other.Take().body;
+    return body.substr(body.find("Try: "));
+  };
+  constexpr std::string_view kRest = "/v1/keyspaces/default/keys?count=5'\n";
+  EXPECT_EQ(example("1.1", "Host: [::1]:90\r\n"),
+            fmt::format("Try: curl -X POST '[::1]:90{}", kRest));
+  for (const std::string_view odd : {"", "Host:\r\n", "Host: a';rm\r\n", "Host: $(a)\r\n"}) {
+    EXPECT_EQ(example("1.0", odd), fmt::format("Try: curl -X POST 'localhost:8080{}", kRest))
+        << odd;
+  }
   const Response html = client.Ask("GET", "/", "Accept: text/html\r\n");
   EXPECT_EQ(html.header("content-type"), "text/html; charset=utf-8");
   EXPECT_TRUE(html.body.starts_with("<!doctype html>"));

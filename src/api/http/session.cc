@@ -206,7 +206,7 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
     case Operation::kMint:
       return BeginMintOnV1(request, route.keyspace, output);
     case Operation::kIndex:
-      return Answer(service_.Index(request.accept), output);
+      return Answer(service_.Index(request.accept, request.host), output);
     case Operation::kLive:
       return Answer(Service::Live(route.key, HasParameter(request.query, "verbose")), output);
     case Operation::kReady:
@@ -214,7 +214,7 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
     case Operation::kHealth:
       return Answer(ReadyReply("healthz", request, route.key), output);
     case Operation::kListKeyspaces:
-      return AnswerLater([](Service& service) { return service.ListKeyspaces(); }, output);
+      return BeginList(request, output);
     case Operation::kShowKeyspace:
       return AnswerLater([k = route.keyspace](Service& service) { return service.ShowKeyspace(k); },
                          output);
@@ -244,6 +244,13 @@ Reply HttpSession::ReadyReply(std::string_view name, const wire::HttpRequest& re
                               std::string_view only) {
   return service_.Ready(name, only, HasParameter(request.query, "verbose"),
                         RawParameters(request.query, "exclude"));
+}
+
+Progress HttpSession::BeginList(const wire::HttpRequest& request, std::string& output) {
+  Result<ListPage> page = ParseListPage(request.query);
+  if (!page.ok()) return Answer(StatusProblem(page.status()), output);
+  return AnswerLater(
+      [page = *std::move(page)](Service& service) { return service.ListKeyspaces(page); }, output);
 }
 
 Progress HttpSession::BeginCreate(const wire::HttpRequest& request, std::string name,

@@ -52,6 +52,7 @@ class HttpSession final : public net::Session {
 
   Progress Dispatch(const wire::HttpRequest& request, std::string& output);
   Reply ReadyReply(std::string_view name, const wire::HttpRequest& request, std::string_view only);
+  Progress BeginList(const wire::HttpRequest& request, std::string& output);
   Progress BeginCreate(const wire::HttpRequest& request, std::string name, std::string& output);
   Progress BeginMintOnV1(const wire::HttpRequest& request, std::string name, std::string& output);
   Progress BeginMint(std::string name, MintJob::Format format, std::uint64_t count,
