@@ -43,6 +43,13 @@ BAD_REQUESTS = {
     "bare LF line ends": ("GET /get-key HTTP/1.1\nHost: x\n\n", {400}),
     "NUL in a header": ("GET /get-key HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n", {400}),
     "NUL in the target": ("GET /get-\0key HTTP/1.1\r\nHost: x\r\n\r\n", {400}),
+    "a broken escape": ("GET /get-key?%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", {400}),
+    "an escaped NUL": ("GET /%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", {400}),
+    "overlong UTF-8": ("GET /%c0%af HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", {400}),
+    "bytes behind a NUL in a body":
+        (f"{MINT}{BODY}Connection: close\r\nContent-Length: 13\r\n\r\n{JSON}\0x", {400}),
+    "a page of another site":
+        (f"{MINT}Origin: http://y\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", {403}),
     "a header without a name": ("GET /get-key HTTP/1.1\r\nHost: x\r\n: b\r\n\r\n", {400}),
     "a chunk too large":
         (f"{MINT}{BODY}Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\n", {400, 413}),
