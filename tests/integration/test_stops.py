@@ -11,7 +11,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 # pylint: disable=wrong-import-position
 from keymill_process import scaled
 from proof import ScenarioTest
-from scenario_stops import (clean_stops, crashes, restored_with_witness,
+from scenario_stops import (clean_stops, crashes, crashes_under_load, restored_then_stopped,
+                            restored_then_used, restored_with_witness,
                             restored_without_witness)
 
 
@@ -22,8 +23,17 @@ class Stops(ScenarioTest):
     def test_a_crash_loses_at_most_what_the_reservoir_held(self):
         self.run_scenario(crashes, cycles=scaled(12, 4))
 
+    def test_a_crash_under_load_loses_at_most_what_the_reservoir_held(self):
+        self.run_scenario(crashes_under_load, cycles=4)
+
     def test_a_restored_backup_is_quarantined_while_its_witness_lives(self):
         self.run_scenario(restored_with_witness)
+
+    def test_a_backup_restored_under_a_server_that_stops_is_quarantined(self):
+        self.run_scenario(restored_then_stopped)
+
+    def test_a_backup_restored_under_a_server_that_goes_on_is_quarantined(self):
+        self.run_scenario(restored_then_used)
 
     def test_a_restored_backup_goes_unnoticed_when_the_witness_is_lost_too(self):
         self.run_scenario(restored_without_witness)

@@ -70,6 +70,15 @@ def clean_environment(extra=None):
     return environment
 
 
+def await_that(condition, what, seconds=START_SECONDS):
+    """Comes back as soon as condition() holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise RuntimeError(f"waited {seconds} s in vain until {what}")
+        time.sleep(0.01)
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -2,12 +2,17 @@
 """What a stop costs: nothing when it is clean, the reservoir when it is not; and what a
 restored backup costs."""
 
+import os
 import shutil
+import signal
 import time
 
-from keymill_process import Server, ledger, read_database, run_keymill
+from keymill_process import (Load, Server, await_that, ledger, read_database, run_keymill)
+from scenario_instances import freeze, holds_write_lock
 
 COUNTED = "keyspaces: {counted: {kind: sequence, alphabet: decimal}}\n"
+BLOCK = 1000
+FIXED_BLOCKS = ("--block-size", BLOCK, "--block-growth", "off")
 
 
 def numbers_of(rows, *states):
@@ -69,6 +74,73 @@ def crashes(checks, directory, *, cycles):
     return f"kill -9 lost at most {worst[0]:,} of {worst[1]:,} held, {cycles} times"
 
 
+def reserved(database):
+    return numbers_of(ledger(database, "counted"), "held", "spent", "returned", "burned")
+
+
+def kill_under_load(server, database, aim_seconds):
+    """Once the load is under way, kill -9. Returns whether it hit a reservation, and the most
+    that can be lost with it: what the reservoir held a moment before, and what was reserved
+    since.
+
+    A block may be in the ledger and not yet in the reservoir. But reservations come one after
+    the other: whatever was in the ledger before the last one is in the reservoir, or used.
+    """
+    totals = [reserved(database)]
+    end = None
+    while True:
+        total = reserved(database)
+        totals += [total] if total != totals[-1] else []
+        if total < totals[0] + 2000:
+            continue
+        end = end or time.monotonic() + aim_seconds
+        held = server.held("counted")
+        freeze(server.pid)
+        in_flight = holds_write_lock(server.pid, database)
+        if in_flight or time.monotonic() >= end:
+            break
+        os.kill(server.pid, signal.SIGCONT)
+    server.kill()
+    return in_flight, held + reserved(database) - totals[-2]
+
+
+def crashes_under_load(checks, directory, *, cycles, connections=50):
+    """kill -9 amid requests and reservations, of which some commit and nobody learns of it."""
+    database, keys = directory / "data/keymill.db", directory / "keys"
+    known, lost_before, held_before, in_flight = set(), 0, 0, 0
+    worst = (0, 0)
+    for cycle in range(cycles):
+        # By turns blocks of one size, so that a reservation is never far, and growing ones.
+        flags = ("--block-size", 200, "--block-growth", "off") if cycle % 2 else ()
+        with Server(directory, *flags, "--runway-target", "1s", config=COUNTED) as server:
+            with Load([server.port], keys, connections=connections, duration=0.8, reconnect=True,
+                      path="/v1/keyspaces/counted/keys", method="POST") as load:
+                hit, ahead = kill_under_load(server, database, 0.3 if cycle % 4 < 3 else 0)
+                load.finish()
+        in_flight += hit
+        rows = ledger(database, "counted")
+        fresh = [int(line) for line in keys.read_text(encoding="utf-8").split()]
+        repeated = len(fresh) - len(set(fresh) - known)
+        known.update(fresh)
+        strangers = sum(not any(first <= number < first + count for first, count, state in rows
+                                if state in ("held", "spent")) for number in fresh)
+        lost = numbers_of(rows, "held", "spent", "burned") - len(known) - lost_before
+        lost_before += lost
+        held = numbers_of(rows, "held") - held_before
+        held_before += held
+        # The ledger calls a row held until all of it is used, so the reservoir is the closer
+        # bound; an answer may be on its way to each client.
+        checks.that(0 <= lost <= min(held, ahead + connections) and repeated == 0 and
+                    strangers == 0 and fresh,
+                    f"kill {cycle + 1}{' inside a reservation' if hit else ''}: {len(fresh):,} "
+                    f"keys, {repeated} of them again, {strangers} not in the ledger; {lost:,} "
+                    f"lost, at most {ahead:,} in the reservoir, {held:,} held")
+        worst = max(worst, (lost, ahead))
+    checks.that(in_flight > 0, f"{in_flight} of {cycles} kills fell inside a reservation")
+    return (f"under load at most {worst[0]:,} of {worst[1]:,} in the reservoir, {cycles} times, "
+            f"{in_flight} inside a reservation")
+
+
 def roll_back(directory, *, keep_witness):
     """Give-back, backup, use, restore. Returns what was minted between backup and restore,
     and a server (not started) on the restored database."""
@@ -109,6 +181,88 @@ def restored_with_witness(checks, directory):
         checks.that(repeated == 0, f"after it, {repeated} of 200 keys were out before")
         mended.stop()
     return "a restored backup is quarantined while its witness lives"
+
+
+def restore_under(directory, server):
+    """Give-back by another instance, backup, use, restore; all of it under a live server.
+
+    Returns every key that is out, and leaves the server frozen: whatever it looks at every
+    few seconds, it does not look between the restore and what comes next."""
+    database = directory / "data/keymill.db"
+    keys = server.mint("counted", 1)
+    with Server(directory, *FIXED_BLOCKS) as other:
+        keys += other.mint("counted", 1)
+        other.stop()  # The tail of its block goes back.
+    settled_reservoir(server, "counted")
+    shutil.copyfile(database, directory / "backup.db")
+    keys += server.mint("counted", 7 * BLOCK // 10)
+    await_that(lambda: not numbers_of(ledger(database, "counted"), "returned"),
+               "the server reserves what the other one gave back")
+    keys += server.mint("counted", BLOCK // 2)  # Partly numbers that the backup calls unused.
+    settled_reservoir(server, "counted")
+    freeze(server.pid)
+    if holds_write_lock(server.pid, database):
+        raise RuntimeError("an idle server is inside a transaction")
+    shutil.copyfile(directory / "backup.db", database)
+    return keys
+
+
+def mint_on(server, count):
+    """Mints until something else than keys comes. Returns the keys, and that answer if any."""
+    keys = []
+    while len(keys) < count:
+        answer = server.ask("POST", "/v1/keyspaces/counted/keys?count=100")
+        if answer.status != 200:
+            return keys, answer
+        keys += answer.json["keys"]
+    return keys, None
+
+
+def quarantined(answer):
+    return (answer is not None and answer.status == 503 and
+            answer.json["type"].endswith("keyspace-quarantined"))
+
+
+def check_quarantine(checks, directory, what, out, fresh, answer):
+    repeated = len(fresh) - len(set(fresh) - set(out))
+    checks.that(repeated == 0, f"{what}: {len(fresh):,} more keys, {repeated} of them again")
+    state = read_database(directory / "data/keymill.db",
+                          "SELECT state FROM keymill_keyspaces WHERE name = 'counted'")[0][0]
+    checks.that(quarantined(answer) and state == "quarantined",
+                f"{what}: then {answer or 'nothing but keys'}, and the store says {state}")
+    return repeated
+
+
+def restored_then_stopped(checks, directory):
+    """The server that could tell stops cleanly before it looks: its successor must know."""
+    with Server(directory, *FIXED_BLOCKS, config=COUNTED) as server:
+        out = restore_under(directory, server)
+        server.terminate()
+        os.kill(server.pid, signal.SIGCONT)
+        server.wait()
+    with Server(directory, *FIXED_BLOCKS) as again:
+        fresh, answer = mint_on(again, 3 * BLOCK)
+        repeated = check_quarantine(checks, directory, "restored under a server that then stops",
+                                    out, fresh, answer)
+        again.stop()
+    return f"restored under a server that stops: {repeated} keys repeat"
+
+
+def restored_then_used(checks, directory):
+    """The server goes on and notices, at its next reservation or look."""
+    with Server(directory, *FIXED_BLOCKS, config=COUNTED) as server:
+        out = restore_under(directory, server)
+        os.kill(server.pid, signal.SIGCONT)
+        fresh, answer = mint_on(server, 20 * BLOCK)
+        repeated = check_quarantine(checks, directory, "restored under a server that goes on",
+                                    out, fresh, answer)
+        server.stop()
+    with Server(directory, *FIXED_BLOCKS) as again:
+        more, answer = mint_on(again, 3 * BLOCK)
+        repeated += check_quarantine(checks, directory, "and the next one", out + fresh, more,
+                                     answer)
+        again.stop()
+    return f"restored under a server that goes on: {repeated} keys repeat"
 
 
 def restored_without_witness(checks, directory):
