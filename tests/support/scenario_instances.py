@@ -1,6 +1,7 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """Three servers on one database: under load, and under load with kill -9."""
 
+import collections
 import contextlib
 import os
 import pathlib
@@ -117,7 +118,7 @@ def kill_nine_in_flight(server, database, aim_seconds):
     return in_flight
 
 
-def kill_nine(checks, directory, *, seconds, period=0.5, connections=300, block_size=50):
+def kill_nine(checks, directory, *, seconds, period=0.5, connections=2000, block_size=50):
     """kill -9 of one of three servers after the other, often in mid-reservation."""
     # Tiny blocks that do not grow keep every server reserving nearly all the time.
     env = {"KEYMILL_BLOCK_SIZE": str(block_size), "KEYMILL_BLOCK_GROWTH": "off",
@@ -125,6 +126,7 @@ def kill_nine(checks, directory, *, seconds, period=0.5, connections=300, block_
     keys = directory / "keys"
     database = directory / "data/keymill.db"
     kills = in_flight = 0
+    ended = collections.Counter()
     with contextlib.ExitStack() as stack:
         servers = start_together(stack, directory, env=env)
         load = stack.enter_context(Load([server.port for server in servers], keys,
@@ -138,6 +140,7 @@ def kill_nine(checks, directory, *, seconds, period=0.5, connections=300, block_
             # Every fourth kill takes the moment as it comes.
             aim = 0 if kills % 4 == 3 else period / 2
             in_flight += kill_nine_in_flight(victim, database, aim)
+            ended[victim.port, victim.process.returncode] += 1
             kills += 1
             victim.start()
             time.sleep(max(0, due - time.monotonic()))
@@ -157,7 +160,13 @@ def kill_nine(checks, directory, *, seconds, period=0.5, connections=300, block_
                 f"{found['keys']:,} acknowledged keys on record, {figures['unknown']} requests "
                 f"without an answer, other answers: {figures['failures'] or 'none'}")
     checks.that(found["duplicate_keys"] == 0, f"{found['duplicate_keys']} duplicates")
+    by_signal = [count for (_, code), count in ended.items() if code == -signal.SIGKILL]
+    due = seconds / period
+    checks.that(sum(by_signal) == kills and len(by_signal) == INSTANCES and kills >= 0.8 * due,
+                f"{kills} kills of {due:.0f} due in {seconds:g} s, {connections:,} clients; the "
+                f"servers died {', '.join(map(str, by_signal))} times of SIGKILL")
     checks.that(2 * in_flight >= kills,
                 f"{in_flight} of {kills} kills fell inside a reservation")
-    return (f"{found['keys']:,} acknowledged keys, {found['duplicate_keys']} duplicates, "
-            f"{kills} kills, {in_flight} of them inside a reservation")
+    return (f"{found['keys']:,} acknowledged keys of {connections:,} clients, "
+            f"{found['duplicate_keys']} duplicates, {kills} kills in {seconds:g} s, {in_flight} "
+            "of them inside a reservation")
