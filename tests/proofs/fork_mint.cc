@@ -3,8 +3,9 @@
 // A forked child never repeats a key of its parent or its siblings. The library is warmed
 // up, so that the parent holds blocks, forked with them, and then used by all at once.
 //
-// Usage: fork_mint --data-dir DIR --out DIR [--children 8] [--keys 100000]
-// Writes one file of keys per process and keyspace: DIR/KEYSPACE.0 is the parent's.
+// Usage: fork_mint --data-dir DIR --out DIR [--children 8] [--keys 100000] [--length 0]
+// Writes one file of keys per process and keyspace: DIR/KEYSPACE.0 is the parent's. A length
+// for the keys of `counted` makes it small, and so its blocks: there are many reservations.
 // Exits with 1 when a key cannot be had.
 
 #include <cstdint>
@@ -33,6 +34,7 @@ struct Options {
   std::string out;
   int children = 8;
   std::uint64_t keys = 100'000;
+  std::uint32_t length = 0;
 };
 
 int Complain(const keymill::Status& status) {
@@ -71,10 +73,9 @@ int MintAll(Mill& mill, const Options& options, int process) {
 
 // What the parent takes before the fork, so that there is something to inherit.
 int WarmUp(Mill& mill, const Options& options) {
-  if (const auto made = mill.Create("counted", keymill::DefaultRecipe(keymill::Kind::kSequence));
-      !made.ok()) {
-    return Complain(made);
-  }
+  keymill::Recipe counted = keymill::DefaultRecipe(keymill::Kind::kSequence);
+  counted.length = options.length;
+  if (const auto made = mill.Create("counted", counted); !made.ok()) return Complain(made);
   for (const std::string& keyspace : kKeyspaces) {
     const std::string path = options.out + "/" + keyspace + ".0";
     std::FILE* const file = std::fopen(path.c_str(), "wb");
@@ -124,9 +125,14 @@ int main(int argc, char** argv) {
     if (flag == "--out") options.out = value;
     if (flag == "--children") options.children = std::atoi(value);
     if (flag == "--keys") options.keys = std::strtoull(value, nullptr, 10);
+    if (flag == "--length") {
+      options.length = static_cast<std::uint32_t>(std::strtoul(value, nullptr, 10));
+    }
   }
   if (options.data_dir.empty() || options.out.empty()) {
-    std::fprintf(stderr, "usage: fork_mint --data-dir DIR --out DIR [--children N] [--keys N]\n");
+    std::fprintf(stderr,
+                 "usage: fork_mint --data-dir DIR --out DIR [--children N] [--keys N] "
+                 "[--length N]\n");
     return 2;
   }
   return Run(options);

@@ -101,6 +101,17 @@ def holds_write_lock(pid, database):
     return False
 
 
+def holds_file_lock(pid, path):
+    """Whether this process has locked the file with flock(2). One that waits for it has not."""
+    inode = str(os.stat(path).st_ino)
+    for line in pathlib.Path("/proc/locks").read_text().splitlines():
+        # 1: FLOCK  ADVISORY  WRITE 2389 fe:00:1053131 0 EOF; waiting: 1: -> FLOCK …
+        words = line.split()
+        if words[1] == "FLOCK" and words[4] == str(pid) and words[5].rpartition(":")[2] == inode:
+            return True
+    return False
+
+
 def kill_nine_in_flight(server, database, aim_seconds):
     """Kills the server; returns whether it died inside a reservation.
 
