@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from keymill_process import Server, run_keymill
 from proof import ScenarioTest
 from scenario_refusals import (REFUSED, misspelt_setting, open_bind, other_recipe, refused,
-                               vanished_database)
+                               removed_witness, vanished_database)
 
 
 class Refusals(ScenarioTest):
@@ -21,6 +21,9 @@ class Refusals(ScenarioTest):
 
     def test_a_vanished_database_is_not_replaced(self):
         self.run_scenario(vanished_database)
+
+    def test_a_database_that_vanished_after_its_witness_is_not_replaced(self):
+        self.run_scenario(removed_witness)
 
     def test_a_bind_that_others_can_reach_is_refused(self):
         self.run_scenario(open_bind)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """Starts that must not happen: exit code 78, and a message that says what to do."""
 
-from keymill_process import Server
+from keymill_process import Server, await_that
 
 REFUSED = 78
 
@@ -10,12 +10,13 @@ def refused(checks, server, what, *said):
     """`server` exits with 78, and its message has every word of `said`."""
     server.launch()
     try:
-        code = server.wait()
+        await_that(lambda: not server.running() or server.ports_path.exists(), "it ends or serves")
+        code = None if server.running() else server.process.returncode
     finally:
         server.kill()
     log = server.log().strip()
     checks.that(code == REFUSED and all(word in log for word in said),
-                f"{what}: exit {code}, “{log}”")
+                f"{what}: {'no refusal, it serves' if code is None else f'exit {code}'}, “{log}”")
 
 
 def other_recipe(checks, directory):
@@ -37,6 +38,24 @@ def vanished_database(checks, directory):
     checks.that(not (directory / "data/keymill.db").exists(), "and none was made in its place")
 
 
+def removed_witness(checks, directory):
+    """A witness that is removed under a live server comes back with all that it knew: whether
+    the next to write it is a reservation or the stop."""
+    for block_size in (5, 1000):
+        folder = directory / str(block_size)
+        folder.mkdir()
+        with Server(folder, "--block-size", block_size, "--block-growth", "off") as server:
+            server.mint(count=3)
+            (folder / "data/witness").unlink()
+            for _ in range(30):
+                server.mint()
+            server.stop()
+        (folder / "data/keymill.db").unlink()
+        refused(checks, Server(folder), f"the witness was removed, blocks of {block_size}, then "
+                "the database", "keymill.db", "missing", "witness")
+        checks.that(not (folder / "data/keymill.db").exists(), "and none was made in its place")
+
+
 def open_bind(checks, directory):
     refused(checks, Server(directory, "--listen", "0.0.0.0:0"), "a bind for everybody",
             "0.0.0.0", "--insecure")
@@ -51,7 +70,7 @@ def misspelt_setting(checks, directory):
             "block_sise", "block_size")
 
 
-SCENARIOS = (other_recipe, vanished_database, open_bind, misspelt_setting)
+SCENARIOS = (other_recipe, vanished_database, removed_witness, open_bind, misspelt_setting)
 
 
 def refusals(checks, directory):
