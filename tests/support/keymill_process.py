@@ -288,6 +288,13 @@ class Server:
             raise RuntimeError(f"minting {count} of {keyspace}: {answer}\n{self.log()}")
         return answer.json["keys"]
 
+    def await_key(self):
+        """The next key, when there is one again."""
+        answers = []
+        await_that(lambda: answers.append(self.ask("GET", "/get-key")) or
+                   answers[-1].status == 200, "there are keys again")
+        return answers[-1].text
+
     def held(self, keyspace="default"):
         """Numbers in this instance's reservoir. Asks again while the store is busy."""
         end = time.monotonic() + START_SECONDS
