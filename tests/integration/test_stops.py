@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
-from keymill_process import scaled
+from keymill_process import scaled, test_scale
 from proof import ScenarioTest
 from scenario_stops import (clean_stops, crashes, crashes_under_load, restored_then_stopped,
                             restored_then_used, restored_with_witness,
@@ -24,7 +24,7 @@ class Stops(ScenarioTest):
         self.run_scenario(crashes, cycles=scaled(12, 4))
 
     def test_a_crash_under_load_loses_at_most_what_the_reservoir_held(self):
-        self.run_scenario(crashes_under_load, cycles=4)
+        self.run_scenario(crashes_under_load, cycles=4, seconds=0.8 if test_scale() == 1 else 5)
 
     def test_a_restored_backup_is_quarantined_while_its_witness_lives(self):
         self.run_scenario(restored_with_witness)
