@@ -1,13 +1,14 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """A disk that fills up under a running server."""
 
+import contextlib
 import errno
 import os
 import pathlib
 import subprocess
 import time
 
-from keymill_process import Server, keymill_bin, read_database, run_keymill
+from keymill_process import Server, keymill_bin, ledger, read_database, run_keymill
 
 DISK_KIB = 2048
 REQUEST_TIMEOUT = 0.3
@@ -40,6 +41,15 @@ class SmallDiskServer(Server):
     def data(self):
         """The data directory as this server sees it."""
         return pathlib.Path(f"/proc/{self.pid}/root{(self.directory / 'data').resolve()}")
+
+    @contextlib.contextmanager
+    def kept_data(self):
+        """A descriptor of the data directory, which lives on when the server has ended."""
+        descriptor = os.open(self.data, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def fill(self, room_kib):
         """Leaves so little room, whatever there was."""
@@ -105,8 +115,14 @@ def full_disk(checks, directory, *, rounds, slack=1.0):
             keys += server.mint(count=120)  # More than a block.
         repeated = len(keys) - len(set(keys))
         checks.that(repeated == 0, f"{len(keys):,} keys, {repeated} duplicates")
-        sound = read_database(server.data / "keymill.db", "PRAGMA integrity_check")
-        checks.that(sound == [("ok",)], f"SQLite finds the database sound: {sound}")
-        checks.that(server.stop() == 0, "and stops cleanly")
+        with server.kept_data() as data:
+            checks.that(server.stop() == 0, "and stops cleanly")
+            with open("keymill.db", "rb", opener=lambda name, flags: os.open(
+                    name, flags, dir_fd=data)) as database:
+                (directory / "copy.db").write_bytes(database.read())
+    sound = read_database(directory / "copy.db", "PRAGMA integrity_check")
+    rows = ledger(directory / "copy.db", "default")
+    checks.that(sound == [("ok",)] and rows, f"SQLite finds the database sound: {sound}, "
+                f"{len(rows)} rows in the ledger")
     return (f"{rounds} times a full disk: {len(keys):,} keys, {repeated} duplicates, back after "
             f"{worst:.2f} s at most")
