@@ -98,6 +98,9 @@ class Engine {
   // Errors: kNotFound, kUnavailable.
   Result<Keyspace*> Lookup(std::string_view name);
 
+  // All that this instance has used so far.
+  [[nodiscard]] std::vector<Keyspace*> Known() const { return catalog_.All(); }
+
   struct Created {
     Keyspace* keyspace = nullptr;
     bool fresh = false;  // Whether this call created it.

@@ -285,6 +285,7 @@ std::uint64_t Engine::Close() {
         continue;
       }
       if (done.code() == Code::kUnavailable || done.code() == Code::kDeadlineExceeded) away = done;
+      if (block.unused == 0) continue;  // Nothing is lost with it.
       Log(LogLevel::kWarn, "mint", "{}; {} numbers of {} are burned", done.message(), block.unused,
           keyspace->name());
     }

@@ -29,11 +29,13 @@ std::string_view Separator(MintJob::Format format) {
   return {};
 }
 
-Reply MintProblem(const Status& verdict) {
-  if (verdict.code() == Code::kFailedPrecondition) {
+Reply MintProblem(mint::Keyspace& keyspace, const Status& verdict) {
+  if (verdict.code() != Code::kFailedPrecondition) return StatusProblem(verdict);
+  if (keyspace.stats().state == KeyspaceState::kRetired) {
     return Problem(410, "keyspace-retired", "Keyspace retired", verdict.message());
   }
-  return StatusProblem(verdict);
+  // The instance's own trouble, such as a damaged witness: its log says more.
+  return StatusProblem({Code::kUnavailable, verdict.message()});
 }
 
 }  // namespace
@@ -167,7 +169,7 @@ Progress MintJob::Conclude(const ReplyContext& context, std::string& output) {
   // What was taken is issued: better fewer keys than asked for than keys that are lost. Lines
   // for HTTP/1.0 cannot be cut off visibly, so those keys are lost.
   if (format_ == Format::kJson && !body_.empty()) return FinishBody(context, output);
-  AppendReply(output, MintProblem(verdict_), context);
+  AppendReply(output, MintProblem(*keyspace_, verdict_), context);
   return Progress::kDone;
 }
 

@@ -35,6 +35,14 @@ Reply JsonReply(int status, std::string json) {
           .headers = std::string(kNoStore)};
 }
 
+// Why nothing can be minted from `keyspace`, now or soon; OK when something can.
+Status LastingVerdict(mint::Keyspace& keyspace) {
+  Status verdict = keyspace.Verdict();
+  if (verdict.code() == Code::kExhausted && keyspace.stats().ahead > 0) return {};
+  const std::string_view fixed = PublicDetail(verdict.code());
+  return fixed.empty() ? verdict : Status(verdict.code(), std::string(fixed));
+}
+
 }  // namespace
 
 Service::Service(ServiceOptions options, const Clock& clock)
@@ -202,11 +210,20 @@ Status Service::GetKeyVerdict() const {
   mint::Engine* const mill = engine();
   if (mill == nullptr || !options_.router.forge) return {};
   mint::Keyspace* const keyspace = mill->Find(options_.default_keyspace);
-  if (keyspace == nullptr) return {};
-  Status verdict = keyspace->Verdict();
-  if (verdict.code() == Code::kExhausted && keyspace->stats().ahead > 0) return {};
-  const std::string_view fixed = PublicDetail(verdict.code());
-  return fixed.empty() ? verdict : Status(verdict.code(), std::string(fixed));
+  return keyspace == nullptr ? Status() : LastingVerdict(*keyspace);
+}
+
+std::string Service::TroubledKeyspaces() const {
+  std::string lines;
+  mint::Engine* const mill = engine();
+  if (mill == nullptr) return lines;
+  for (mint::Keyspace* const keyspace : mill->Known()) {
+    if (keyspace->stats().state == KeyspaceState::kRetired) continue;
+    const Status verdict = LastingVerdict(*keyspace);
+    if (!verdict.ok())
+      lines += fmt::format("[!]keyspace {}: {}\n", keyspace->name(), verdict.message());
+  }
+  return lines;
 }
 
 Reply Service::Ready(std::string_view name, std::string_view only, bool verbose,
@@ -237,6 +254,8 @@ Reply Service::Ready(std::string_view name, std::string_view only, bool verbose,
                                               skip ? "excluded" : "failed", check.status.message());
   }
   if (!found) return NoSuchCheck("drain, mint, keyspace");
+  // One keyspace's trouble must not take the instance out of rotation, but is worth a look.
+  if (verbose && only.empty()) report += TroubledKeyspaces();
   report += fmt::format("{} check {}\n", name, passed ? "passed" : "failed");
   Reply reply{.status = passed ? 200 : 503,
               .content_type = kTextType,

@@ -100,6 +100,8 @@ class Service {
   // Why /get-key cannot mint and will not soon: its keyspace is exhausted, quarantined or
   // retired. One that others use is their trouble, and no reason to send everybody elsewhere.
   Status GetKeyVerdict() const;
+  // A line for each keyspace from which nothing can be minted for a lasting reason.
+  [[nodiscard]] std::string TroubledKeyspaces() const;
 
   const ServiceOptions options_;
   const Clock& clock_;

@@ -248,6 +248,9 @@ TEST(ServiceTest, AKeyspaceThatIsOverFailsTheProbeOnlyIfGetKeyNeedsIt) {
   EXPECT_EQ(client.Ask("POST", "/v1/keyspaces/few/keys?count=10").status, 200);
   EXPECT_EQ(client.Ask("POST", "/v1/keyspaces/few/keys").status, 507);
   EXPECT_EQ(client.Ask("GET", "/readyz").status, 200);  // Somebody else's trouble.
+  const std::string verbose = client.Ask("GET", "/readyz?verbose").body;
+  EXPECT_NE(verbose.find("[!]keyspace few: keyspace few is exhausted"), std::string::npos)
+      << verbose;
 
   Service service({.version = "1", .default_keyspace = "few"}, clock);
   service.SetEngine(&server.engine());
