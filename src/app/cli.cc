@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "app/output.h"
 #include "base/suggest.h"
 
 namespace keymill::app {
@@ -236,12 +238,20 @@ std::string SuggestFlag(const CLI::App& app, std::string_view said) {
   return DidYouMean(unknown, views);
 }
 
+// The exit code of a verb that ended with `code`, its data included.
+int Finish(int code) {
+  const Status written = FinishData();
+  if (written.ok()) return code;
+  const int failed = Fail(written);
+  return code == kExitOk ? failed : code;
+}
+
 }  // namespace
 
 std::string_view Version() { return KEYMILL_VERSION; }
 
 int Fail(const Status& status) {
-  fmt::print(stderr, "keymill: {}\n", status.message());
+  Say("keymill: {}\n", status.message());
   switch (status.code()) {
     case Code::kInvalidArgument:
       return kExitUsage;
@@ -264,22 +274,25 @@ int RunCli(int argc, char** argv) {
   AddVerify(app, parsed);
   AddVersion(app, parsed);
   if (argc < 2) {
-    fmt::print(stderr, "{}", kShortHelp);
+    Say("{}", kShortHelp);
     return kExitUsage;
   }
   if (const std::string unknown = UnknownVerb(app, argc, argv); !unknown.empty()) {
-    fmt::print(stderr, "keymill: {}\n{}", unknown, "keymill --help lists the verbs.\n");
+    Say("keymill: {}\n{}", unknown, "keymill --help lists the verbs.\n");
     return kExitUsage;
   }
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& success) {
-    return app.exit(success);
+  } catch (const CLI::Success& success) {  // --help, --version
+    std::ostringstream out;
+    app.exit(success, out, out);
+    WriteData(out.str());
+    return Finish(kExitOk);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "keymill: {}{}\n", error.what(), SuggestFlag(app, error.what()));
+    Say("keymill: {}{}\n", error.what(), SuggestFlag(app, error.what()));
     return kExitUsage;
   }
-  return parsed.run();
+  return Finish(parsed.run());
 }
 
 }  // namespace keymill::app

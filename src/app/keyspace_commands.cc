@@ -9,6 +9,7 @@
 #include "api/http/keyspace_json.h"
 #include "app/cli.h"
 #include "app/commands.h"
+#include "app/output.h"
 
 namespace keymill::app {
 namespace {
@@ -23,16 +24,16 @@ std::string Percent(const mint::KeyspaceInfo& info) {
 }
 
 void PrintShow(const mint::KeyspaceInfo& info) {
-  fmt::print("name       {}\n", info.record.name);
-  fmt::print("kind       {}\n", KindName(info.recipe.kind));
-  fmt::print("state      {}{}\n", KeyspaceStateName(info.record.state),
-             info.record.reason.empty() ? "" : ": " + info.record.reason);
-  fmt::print("recipe     {}\n", info.record.recipe);
-  fmt::print("capacity   {}\n", info.capacity);
-  fmt::print("used       {} ({})\n", info.used, Percent(info));
-  fmt::print("left       {}\n", info.left);
-  fmt::print("exhausted  {}\n", Forecast(info));
-  fmt::print("created    {}\n", api::http::IsoTime(info.record.created_at_ms));
+  Print("name       {}\n", info.record.name);
+  Print("kind       {}\n", KindName(info.recipe.kind));
+  Print("state      {}{}\n", KeyspaceStateName(info.record.state),
+        info.record.reason.empty() ? "" : ": " + info.record.reason);
+  Print("recipe     {}\n", info.record.recipe);
+  Print("capacity   {}\n", info.capacity);
+  Print("used       {} ({})\n", info.used, Percent(info));
+  Print("left       {}\n", info.left);
+  Print("exhausted  {}\n", Forecast(info));
+  Print("created    {}\n", api::http::IsoTime(info.record.created_at_ms));
 }
 
 // The configured store without creating anything that is only configured: looking at
@@ -56,7 +57,7 @@ int Show(mint::Engine& engine, const KeyspaceFlags& flags) {
   Result<mint::KeyspaceInfo> info = engine.Describe(flags.name);
   if (!info.ok()) return Fail(Describe(info.status(), flags.name));
   if (flags.json) {
-    fmt::print("{}\n", api::http::KeyspaceJson(*info));
+    Print("{}\n", api::http::KeyspaceJson(*info));
   } else {
     PrintShow(*info);
   }
@@ -75,17 +76,17 @@ int RunKeyspaceList(const KeyspaceFlags& flags) {
     for (const mint::KeyspaceInfo& info : *all) {
       json += (json.empty() ? "" : ",") + api::http::KeyspaceJson(info);
     }
-    fmt::print("{{\"keyspaces\":[{}]}}\n", json);
+    Print("{{\"keyspaces\":[{}]}}\n", json);
     return kExitOk;
   }
   std::size_t width = 4;
   for (const auto& info : *all) width = std::max(width, info.record.name.size());
-  fmt::print("{:<{}}  {:<9} {:<12} {:>8}  {:>20}  {}\n", "NAME", width, "KIND", "STATE", "USED",
-             "LEFT", "EXHAUSTED");
+  Print("{:<{}}  {:<9} {:<12} {:>8}  {:>20}  {}\n", "NAME", width, "KIND", "STATE", "USED", "LEFT",
+        "EXHAUSTED");
   for (const auto& info : *all) {
-    fmt::print("{:<{}}  {:<9} {:<12} {:>8}  {:>20}  {}\n", info.record.name, width,
-               KindName(info.recipe.kind), KeyspaceStateName(info.record.state), Percent(info),
-               info.left, Forecast(info));
+    Print("{:<{}}  {:<9} {:<12} {:>8}  {:>20}  {}\n", info.record.name, width,
+          KindName(info.recipe.kind), KeyspaceStateName(info.record.state), Percent(info),
+          info.left, Forecast(info));
   }
   return kExitOk;
 }
@@ -103,7 +104,7 @@ int RunKeyspaceCreate(const KeyspaceFlags& flags) {
   if (!opened.ok()) return Fail(opened.status());
   Result<mint::Engine::Created> created = opened->engine->Create(flags.name, *recipe);
   if (!created.ok()) return Fail(created.status());
-  if (!created->fresh) fmt::print(stderr, "keymill: {} exists with this recipe\n", flags.name);
+  if (!created->fresh) Say("keymill: {} exists with this recipe\n", flags.name);
   return Show(*opened->engine, flags);
 }
 
@@ -121,12 +122,11 @@ int RunRecover(const KeyspaceFlags& flags) {
   if (!opened.ok()) return Fail(opened.status());
   Result<RecoverReport> report = opened->engine->Recover(flags.name);
   if (!report.ok()) return Fail(Describe(report.status(), flags.name));
-  fmt::print(stderr,
-             "keymill: {} is open again. Next number {} (it was {}): {} numbers were skipped, and "
-             "{} that had been given back were burned.\n"
-             "Every running instance of this keyspace must be restarted.\n",
-             flags.name, report->next_after, report->next_before,
-             report->next_after - report->next_before, report->returned_burned);
+  Say("keymill: {} is open again. Next number {} (it was {}): {} numbers were skipped, and "
+      "{} that had been given back were burned.\n"
+      "Every running instance of this keyspace must be restarted.\n",
+      flags.name, report->next_after, report->next_before, report->next_after - report->next_before,
+      report->returned_burned);
   return Show(*opened->engine, flags);
 }
 
@@ -150,16 +150,16 @@ int RunExplain(const ExplainFlags& flags) {
     }
     found = true;
     if (flags.json) {
-      fmt::print("{}\n", api::http::ExplanationJson(*told, flags.key));
+      Print("{}\n", api::http::ExplanationJson(*told, flags.key));
       continue;
     }
-    fmt::print("key       {}\nkeyspace  {}\nstate     {}\nkind      {}\nnumber    {}\n", flags.key,
-               told->keyspace, mint::ExplanationStateName(told->state), KindName(told->kind),
-               told->number);
-    fmt::print("block     {} ({} numbers from {}, {})\ninstance  {}\nreserved  {}\n",
-               told->block.block_id, told->block.count, told->block.first,
-               BlockStateName(told->block.state), told->block.instance,
-               api::http::IsoTime(told->block.reserved_at_ms));
+    Print("key       {}\nkeyspace  {}\nstate     {}\nkind      {}\nnumber    {}\n", flags.key,
+          told->keyspace, mint::ExplanationStateName(told->state), KindName(told->kind),
+          told->number);
+    Print("block     {} ({} numbers from {}, {})\ninstance  {}\nreserved  {}\n",
+          told->block.block_id, told->block.count, told->block.first,
+          BlockStateName(told->block.state), told->block.instance,
+          api::http::IsoTime(told->block.reserved_at_ms));
   }
   if (found) return kExitOk;
   if (names.size() > 1) {

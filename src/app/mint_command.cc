@@ -1,26 +1,18 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
-#include <cstdio>
-
 #include <fmt/format.h>
 
 #include "app/cli.h"
 #include "app/commands.h"
 #include "app/http_client.h"
+#include "app/output.h"
 
 namespace keymill::app {
 namespace {
 
-bool Print(std::string_view lines) {
-  return std::fwrite(lines.data(), 1, lines.size(), stdout) == lines.size();
-}
-
 int MintFromServer(const MintFlags& flags) {
-  bool written = true;
-  const Status minted = MintOverHttp(flags.server, flags.keyspace, flags.count,
-                                     [&](std::string_view lines) { written &= Print(lines); });
-  if (!minted.ok()) return Fail(minted);
-  return written && std::fflush(stdout) == 0 ? kExitOk : kExitFailure;
+  const Status minted = MintOverHttp(flags.server, flags.keyspace, flags.count, WriteData);
+  return minted.ok() ? kExitOk : Fail(minted);
 }
 
 }  // namespace
@@ -43,15 +35,11 @@ int RunMint(const MintFlags& flags) {
                              flags.keyspace)});
   }
   if (!keyspace.ok()) return Fail(keyspace.status());
-  bool written = true;
   // Not less than a busy store may need, for as long as keys keep coming.
   const MonotonicTime deadline = SystemClock().Monotonic() + std::chrono::minutes(10);
-  const Status minted = mill.Mint(**keyspace, flags.count, deadline,
-                                  [&](std::string_view lines) { written &= Print(lines); });
+  const Status minted = mill.Mint(**keyspace, flags.count, deadline, WriteData);
   mill.Close();
-  if (std::fflush(stdout) != 0) written = false;
-  if (!minted.ok()) return Fail(minted);
-  return written ? kExitOk : kExitFailure;
+  return minted.ok() ? kExitOk : Fail(minted);
 }
 
 }  // namespace keymill::app

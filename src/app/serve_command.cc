@@ -25,6 +25,7 @@
 #include "app/cli.h"
 #include "app/commands.h"
 #include "app/config/listen_address.h"
+#include "app/output.h"
 #include "base/log.h"
 #include "net/server.h"
 
@@ -182,14 +183,13 @@ class ServeRun {
   }
 
   bool AnnounceReady() {
-    fmt::print(stderr,
-               "keymill {}\n"
-               "  store      {} ({})\n"
-               "  http       {}\n"
-               "  keyspaces  {}\n"
-               "  try        curl {}/get-key\n",
-               Version(), opened_.location, opened_.created ? "created" : "opened", base_url_,
-               KeyspaceNames(), base_url_);
+    Say("keymill {}\n"
+        "  store      {} ({})\n"
+        "  http       {}\n"
+        "  keyspaces  {}\n"
+        "  try        curl {}/get-key\n",
+        Version(), opened_.location, opened_.created ? "created" : "opened", base_url_,
+        KeyspaceNames(), base_url_);
     if (settings_.store == "memory:") {
       Log(LogLevel::kWarn, "serve", "the store is in memory: keys will repeat after a restart");
     }
@@ -234,7 +234,7 @@ class ServeRun {
       int second = 0;
       while (sigwait(&set, &second) != 0) {
       }
-      fmt::print(stderr, "keymill: stopped at once\n");
+      Say("keymill: stopped at once\n");
       std::_Exit(kExitFailure);
     }).detach();
     Stop();

@@ -6,6 +6,7 @@
 
 #include "app/cli.h"
 #include "app/commands.h"
+#include "app/output.h"
 #include "base/json.h"
 #include "load/verify.h"
 
@@ -20,20 +21,20 @@ void PrintJson(const load::VerifyReport& report) {
                               JsonQuote(fmt::format("{}:{}", each.first_file, each.first_line)),
                               JsonQuote(fmt::format("{}:{}", each.second_file, each.second_line)));
   }
-  fmt::print("{{\"keys\":{},\"distinct\":{},\"duplicate_keys\":{},\"first\":[{}]}}\n", report.keys,
-             report.distinct, report.duplicate_keys, duplicates);
+  Print("{{\"keys\":{},\"distinct\":{},\"duplicate_keys\":{},\"first\":[{}]}}\n", report.keys,
+        report.distinct, report.duplicate_keys, duplicates);
 }
 
 void PrintTable(const load::VerifyReport& report) {
   for (const load::Duplicate& each : report.first) {
-    fmt::print("{}  {} times, first at {}:{}, again at {}:{}\n", each.key, each.count,
-               each.first_file, each.first_line, each.second_file, each.second_line);
+    Print("{}  {} times, first at {}:{}, again at {}:{}\n", each.key, each.count, each.first_file,
+          each.first_line, each.second_file, each.second_line);
   }
   if (report.duplicate_keys > report.first.size()) {
-    fmt::print("… and {} more\n", report.duplicate_keys - report.first.size());
+    Print("… and {} more\n", report.duplicate_keys - report.first.size());
   }
-  fmt::print("{} keys, {} distinct, {} duplicates\n", report.keys, report.distinct,
-             report.keys - report.distinct);
+  Print("{} keys, {} distinct, {} duplicates\n", report.keys, report.distinct,
+        report.keys - report.distinct);
 }
 
 }  // namespace
@@ -55,9 +56,9 @@ int RunVerify(const VerifyFlags& flags) {
 
 int RunVersion(bool json) {
   if (json) {
-    fmt::print("{{\"version\":\"{}\"}}\n", Version());
+    Print("{{\"version\":\"{}\"}}\n", Version());
   } else {
-    fmt::print("keymill {}\n", Version());
+    Print("keymill {}\n", Version());
   }
   return kExitOk;
 }
