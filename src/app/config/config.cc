@@ -123,7 +123,7 @@ Status LoadFlag(const std::string& path, const std::string& text, Config& config
   for (const FutureListener& listener : FutureListeners()) {
     if (listener.path != path) continue;
     const Status status = CheckFutureListener(listener, text);
-    return status.ok() ? status : usage(fmt::format("{}: {}", path, status.message()));
+    return status.ok() ? status : usage(fmt::format("{}: {}", listener.flag, status.message()));
   }
   const SettingRow* row = FindSetting(path);
   if (row == nullptr) {
@@ -145,12 +145,18 @@ std::string FromWhere(const Config& config, const std::string& path) {
 }
 
 // What no single value shows.
-Status CheckWhole(const Config& config) {
+Status CheckWhole(const ConfigInputs& inputs, const Config& config) {
   const Settings& settings = config.settings;
   if (!settings.listen_http.empty() && !settings.insecure) {
     const Result<ListenAddress> address = ParseListenAddress(settings.listen_http);
     if (!address.ok()) return Refuse(address.status().message());
     if (!IsLoopback(address->host)) {
+      // A mistyped name is told as such, not as a danger.
+      const Status exists = inputs.check_host ? inputs.check_host(address->host) : Status();
+      if (!exists.ok()) {
+        return Refuse(
+            fmt::format("listen.http{}: {}", FromWhere(config, "listen.http"), exists.message()));
+      }
       return Refuse(fmt::format(
           "listen.http{}: {} can be reached by other machines, and nobody has to show a token; "
           "bind to 127.0.0.1 or pass --insecure",
@@ -179,7 +185,7 @@ Result<Config> LoadConfig(const ConfigInputs& inputs) {
   for (const auto& [path, text] : inputs.flags) {
     if (Status status = LoadFlag(path, text, config); !status.ok()) return status;
   }
-  if (Status status = CheckWhole(config); !status.ok()) return status;
+  if (Status status = CheckWhole(inputs, config); !status.ok()) return status;
   return config;
 }
 

@@ -65,7 +65,8 @@ struct Settings {
   // Allows a listener on other than loopback although nobody has to show a token.
   bool insecure = false;
 
-  // Which peers' endpoints are served beside our own. Known: forge (GET /get-key).
+  // Which peers' endpoints are served beside our own: forge (GET /get-key). Those of later
+  // versions (generate-id, leaf, tinyid) may be named; they are not served yet.
   std::vector<std::string> compat = {"forge"};
 
   // Created when absent, and must match when present.
@@ -99,6 +100,9 @@ struct ConfigInputs {
   // All names in the environment, so that a misspelt KEYMILL_… is noticed.
   std::vector<std::string> environment_names;
   std::string working_directory = ".";
+  // Whether a name in a listener's address means anything: OK, or what the resolver said.
+  // Asked only about listeners that are refused anyway; null: not asked.
+  std::function<Status(const std::string& host)> check_host;
   // `serve` reads .env from the working directory. What it says of a setting counts only
   // where the real environment says nothing of it, by our own name or the legacy one.
   bool read_dot_env = false;
@@ -112,6 +116,10 @@ struct ConfigInputs {
 //                        included, or the whole is unsafe (refused, exit 78). The message
 //                        has file, line and column, what was expected, and a suggestion.
 Result<Config> LoadConfig(const ConfigInputs& inputs);
+
+// The names in the .env of `directory` that `serve` would read from it, in order; none when
+// there is no such file, or none that can be read.
+std::vector<std::string> DotEnvNames(const std::string& directory);
 
 // One row of the table that drives parsing, flags, environment names and documentation.
 struct SettingInfo {

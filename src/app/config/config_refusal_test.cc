@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -121,17 +122,19 @@ TEST_F(ConfigRefusalTest, ProtocolsAndPeersOfLaterVersions) {
   EXPECT_EQ(OutcomeOf("listen: {grpc: [x]}\n"),
             "kFailedPrecondition keymill.yml:1:16: listen.grpc: this version does not speak gRPC "
             "yet; leave it out or set it to \"\"");
-  EXPECT_EQ(OutcomeOf("compat: [forge, tinyid]\n"),
-            "kFailedPrecondition keymill.yml:1:17: compat: \"tinyid\" is not in this version yet; "
-            "there is: forge");
+  EXPECT_EQ(OutcomeOf("compat: [forge, generate-id, leaf, tinyid]\n"), "kOk ");
+  EXPECT_EQ(
+      OutcomeOf("compat: [forge, tinid]\n"),
+      "kFailedPrecondition keymill.yml:1:17: compat: unknown word \"tinid\"; there is: forge, "
+      "did you mean \"tinyid\"?");
   EXPECT_EQ(OutcomeOf(""), "kOk ");
   EXPECT_EQ(OutcomeOfVariable("KEYMILL_LISTEN_LINKS", "127.0.0.1:8081"),
             "kFailedPrecondition KEYMILL_LISTEN_LINKS: this version does not speak short links "
             "yet; leave it out or set it to \"\"");
   EXPECT_EQ(OutcomeOfVariable("KEYMILL_LISTEN_RESP", ""), "kOk ");
   EXPECT_EQ(OutcomeOfFlag("listen.resp", "127.0.0.1:6380"),
-            "kInvalidArgument listen.resp: this version does not speak RESP yet; leave it out or "
-            "set it to \"\"");
+            "kInvalidArgument --listen-resp: this version does not speak RESP yet; leave it out "
+            "or set it to \"\"");
   EXPECT_EQ(OutcomeOfFlag("listen.resp", ""), "kOk ");
 }
 
@@ -204,6 +207,36 @@ TEST_F(ConfigRefusalTest, AnOpenListener) {
       OutcomeOf("\nlisten: {http: \"keys.example.org:80\"}\n"),
       "kFailedPrecondition listen.http (keymill.yml:2): keys.example.org:80 can be reached by "
       "other machines, and nobody has to show a token; bind to 127.0.0.1 or pass --insecure");
+}
+
+TEST_F(ConfigRefusalTest, AListenerWhoseNameMeansNothing) {
+  world_.check_host = [](const std::string& host) {
+    return host == "nosuch" ? Status(Code::kFailedPrecondition, "nosuch: never heard of it")
+                            : Status();
+  };
+  EXPECT_EQ(OutcomeOfFlag("listen.http", "nosuch:22054"),
+            "kFailedPrecondition listen.http (--listen): nosuch: never heard of it");
+  EXPECT_THAT(OutcomeOfFlag("listen.http", "keys.example.org:80"),
+              testing::HasSubstr("can be reached by other machines"));
+}
+
+TEST_F(ConfigRefusalTest, AFileForWhatIsNoSecret) {
+  EXPECT_EQ(
+      OutcomeOfVariable("KEYMILL_STORE_FILE", "/run/secrets/store"),
+      "kFailedPrecondition unknown environment variable \"KEYMILL_STORE_FILE\": only a secret "
+      "is read from a file, and this version has none; did you mean KEYMILL_STORE?");
+  EXPECT_EQ(
+      OutcomeOfVariable("KEYMILL_TOKEN_FILE", "/run/secrets/token"),
+      "kFailedPrecondition unknown environment variable \"KEYMILL_TOKEN_FILE\": only a secret "
+      "is read from a file, and this version has none");
+  EXPECT_THAT(OutcomeOfVariable("KEYMILL_FILE", "x"), testing::HasSubstr("KEYMILL_FILE"));
+}
+
+TEST_F(ConfigRefusalTest, ADotEnvThatIsADirectory) {
+  std::filesystem::create_directory(world_.directory.path() / ".env");
+  EXPECT_EQ(world_.Outcome(), "kOk ");
+  world_.read_dot_env = true;
+  EXPECT_EQ(world_.Outcome(), "kFailedPrecondition .env: is a directory, not a file");
 }
 
 TEST_F(ConfigRefusalTest, ADrainLongerThanTheStop) {

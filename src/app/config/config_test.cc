@@ -296,11 +296,18 @@ TEST_F(ConfigTest, DotEnvIsUnderTheEnvironmentAndOverTheFile) {
   EXPECT_EQ(Told("data_dir"), "memory: from keymill.yml:3");
 }
 
-TEST_F(ConfigTest, DotEnvMayBeAbsentOrSomebodysDirectory) {
+TEST_F(ConfigTest, DotEnvMayBeAbsent) {
   world_.read_dot_env = true;
   EXPECT_EQ(world_.Outcome(), "kOk ");
-  std::filesystem::create_directory(world_.directory.path() / ".env");
-  EXPECT_EQ(world_.Outcome(), "kOk ");
+}
+
+TEST_F(ConfigTest, TellsWhichNamesOfDotEnvAreOurs) {
+  const std::string directory = world_.directory.path().string();
+  EXPECT_TRUE(DotEnvNames(directory).empty());
+  world_.Write(".env", "UNRELATED=1\n");
+  EXPECT_TRUE(DotEnvNames(directory).empty());
+  world_.Write(".env", "PORT=1\nUNRELATED=1\nKEYMILL_DATA_DIR=elsewhere\n");
+  EXPECT_EQ(DotEnvNames(directory), (std::vector<std::string>{"KEYMILL_DATA_DIR", "PORT"}));
 }
 
 TEST_F(ConfigTest, TheExampleOfDotEnvChangesNothing) {
@@ -327,11 +334,6 @@ TEST_F(ConfigTest, IgnoresTheVariablesOfKubernetes) {
                         {"KEYMILL_PORT_8080_TCP_PORT", "8080"},
                         {"KEYMILL_PORT_8080_TCP_ADDR", "10.0.0.7"},
                         {"KEYMILL_HTTP_PORT", "tcp://10.0.0.7:8080"}};
-  EXPECT_EQ(world_.Outcome(), "kOk ");
-}
-
-TEST_F(ConfigTest, NamesForSecretsInFilesAreReserved) {
-  world_.environment["KEYMILL_TOKEN_FILE"] = "/run/secrets/token";
   EXPECT_EQ(world_.Outcome(), "kOk ");
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct ConfigWorld {
   std::vector<std::pair<std::string, std::string>> flags;
   std::optional<std::string> config_file;
   bool read_dot_env = false;
+  std::function<Status(const std::string&)> check_host;
 
   void Write(std::string_view name, std::string_view text) const {
     std::ofstream(directory.path() / name, std::ios::binary) << text;
@@ -39,6 +41,7 @@ struct ConfigWorld {
     for (const auto& [name, value] : environment) inputs.environment_names.push_back(name);
     inputs.working_directory = directory.path().string();
     inputs.read_dot_env = read_dot_env;
+    inputs.check_host = check_host;
     return LoadConfig(inputs);
   }
 

@@ -65,12 +65,28 @@ std::vector<std::string_view> KnownNames() {
   return names;
 }
 
+// The common prefix would make every name look near.
+std::string FileSuggestion(std::string_view stem, const std::vector<std::string_view>& known) {
+  std::vector<std::string_view> words;
+  for (const std::string_view name : known) words.push_back(name.substr(kPrefix.size()));
+  const std::string_view nearest = Nearest(stem.substr(kPrefix.size()), words);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}{}?", kPrefix, nearest);
+}
+
 Status CheckName(std::string_view name, std::string_view value, std::string_view where) {
   static const std::vector<std::string_view> kKnown = KnownNames();
   if (!name.starts_with(kPrefix)) return {};
   if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) return {};
-  // …_FILE is reserved for secrets that are read from a file.
-  if (name.ends_with("_FILE") || IsServiceLink(name, value)) return {};
+  if (IsServiceLink(name, value)) return {};
+  static constexpr std::string_view kFile = "_FILE";
+  if (name.size() >= kPrefix.size() + kFile.size() && name.ends_with(kFile)) {
+    // Passing it by in silence would leave a secret, or a setting, unset.
+    const std::string_view stem = name.substr(0, name.size() - kFile.size());
+    return Refuse(
+        fmt::format("{}unknown environment variable {}: only a secret is read from a "
+                    "file, and this version has none{}",
+                    where, QuoteValue(name), FileSuggestion(stem, kKnown)));
+  }
   return Refuse(fmt::format("{}unknown environment variable {}{}", where, QuoteValue(name),
                             DidYouMean(name, kKnown)));
 }
@@ -78,9 +94,6 @@ Status CheckName(std::string_view name, std::string_view value, std::string_view
 Result<std::map<std::string, DotEnvValue, std::less<>>> ReadDotEnv(const std::string& directory) {
   using Values = std::map<std::string, DotEnvValue, std::less<>>;
   const std::filesystem::path path = std::filesystem::path(directory) / kDotEnv;
-  // A directory of this name is somebody's Python, and none of our business.
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return Values();
   const Result<std::string> text = ReadSmallFile(path.string(), kDotEnvSizeMax);
   if (text.code() == Code::kNotFound) return Values();
   if (!text.ok()) return Refuse(fmt::format("{}: {}", kDotEnv, text.status().message()));
@@ -114,6 +127,14 @@ Result<Environment> Environment::Load(const ConfigInputs& inputs) {
     if (Status status = CheckName(name, value.text, where); !status.ok()) return status;
   }
   return environment;
+}
+
+std::vector<std::string> DotEnvNames(const std::string& directory) {
+  std::vector<std::string> names;
+  const auto values = ReadDotEnv(directory);
+  if (!values.ok()) return names;
+  for (const auto& [name, value] : *values) names.push_back(name);
+  return names;
 }
 
 std::optional<EnvironmentValue> Environment::Find(std::string_view name) const {

@@ -9,6 +9,8 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netdb.h>
+#include <sys/socket.h>
 
 #include "app/config/quote.h"
 
@@ -75,6 +77,23 @@ Result<ListenAddress> ParseListenAddress(std::string_view text) {
   if (bracketed) host = host.substr(1, host.size() - 2);
   if (!IsHost(host, bracketed)) return Malformed(text);
   return ListenAddress{.host = std::string(host), .port = *port};
+}
+
+Result<std::string> ResolveHost(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  std::array<char, NI_MAXHOST> text{};
+  int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (code == 0) {
+    code = ::getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                         NI_NUMERICHOST);
+    ::freeaddrinfo(found);
+  }
+  if (code == 0) return std::string(text.data());
+  return Status(Code::kFailedPrecondition, fmt::format("the name {} does not resolve: {}",
+                                                       QuoteValue(host), ::gai_strerror(code)));
 }
 
 bool IsLoopback(std::string_view host) {

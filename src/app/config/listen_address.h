@@ -20,6 +20,11 @@ struct ListenAddress {
 //   kInvalidArgument  anything else; the message quotes it and says what to write.
 Result<ListenAddress> ParseListenAddress(std::string_view text);
 
+// The first address that `host` stands for, as text.
+// Errors:
+//   kFailedPrecondition  it stands for none; the message says what the resolver said.
+Result<std::string> ResolveHost(const std::string& host);
+
 // Whether only this machine can reach a listener on `host`: 127.0.0.0/8, ::1, localhost.
 // Any other name counts as open, whatever it may resolve to today.
 bool IsLoopback(std::string_view host);

@@ -322,14 +322,13 @@ Result<bool> SetFromLegacy(const SettingRow& row, std::string_view text, Setting
 }
 
 Status AddCompat(std::string_view word, Settings& settings) {
-  static constexpr std::array<std::string_view, 1> kServed = {"forge"};
-  static constexpr std::array<std::string_view, 3> kFuture = {"generate-id", "leaf", "tinyid"};
-  if (std::find(kFuture.begin(), kFuture.end(), word) != kFuture.end()) {
-    return Invalid(fmt::format("{} is not in this version yet; there is: forge", QuoteValue(word)));
-  }
-  if (std::find(kServed.begin(), kServed.end(), word) == kServed.end()) {
+  // Only the first is served yet: `serve` warns of the others, so that one file fits every
+  // version.
+  static constexpr std::array<std::string_view, 4> kKnown = {"forge", "generate-id", "leaf",
+                                                             "tinyid"};
+  if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end()) {
     return Invalid(fmt::format("unknown word {}; there is: forge{}", QuoteValue(word),
-                               DidYouMean(word, kServed)));
+                               DidYouMean(word, kKnown)));
   }
   if (std::find(settings.compat.begin(), settings.compat.end(), word) == settings.compat.end()) {
     settings.compat.emplace_back(word);
@@ -339,9 +338,9 @@ Status AddCompat(std::string_view word, Settings& settings) {
 
 const std::vector<FutureListener>& FutureListeners() {
   static const std::vector<FutureListener> kListeners = {
-      {"listen.resp", "KEYMILL_LISTEN_RESP", "RESP"},
-      {"listen.grpc", "KEYMILL_LISTEN_GRPC", "gRPC"},
-      {"listen.links", "KEYMILL_LISTEN_LINKS", "short links"}};
+      {"listen.resp", "--listen-resp", "KEYMILL_LISTEN_RESP", "RESP"},
+      {"listen.grpc", "--listen-grpc", "KEYMILL_LISTEN_GRPC", "gRPC"},
+      {"listen.links", "--listen-links", "KEYMILL_LISTEN_LINKS", "short links"}};
   return kListeners;
 }
 

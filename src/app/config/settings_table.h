@@ -47,12 +47,13 @@ Status SetFromText(const SettingRow& row, std::string_view text, Settings& setti
 // REQUIRES: row has a legacy name.
 Result<bool> SetFromLegacy(const SettingRow& row, std::string_view text, Settings& settings);
 
-// Adds one word to `compat`.
+// Adds one word to `compat`, if it is one of this version or of a later one.
 Status AddCompat(std::string_view word, Settings& settings);
 
 // A listener of which this version has only the name.
 struct FutureListener {
   std::string_view path;  // "listen.resp"
+  std::string_view flag;  // "--listen-resp"
   std::string_view env;   // "KEYMILL_LISTEN_RESP"
   std::string_view protocol;
 };

@@ -175,6 +175,20 @@ std::optional<Refusal> FindBadByte(std::string_view text) {
   return {};
 }
 
+// The first line up to `last` that is indented with a tab, where YAML wants spaces.
+std::optional<YamlMark> FindTab(std::string_view text, int last) {
+  for (YamlMark at; at.line <= last; ++at.line) {
+    const std::size_t tab = text.find_first_not_of(' ');
+    if (tab != std::string_view::npos && text[tab] == '\t') {
+      return YamlMark{at.line, static_cast<int>(tab) + 1};
+    }
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return {};
+}
+
 Status RefusalStatus(std::string_view label, const Refusal& refusal) {
   return {Code::kInvalidArgument,
           fmt::format("{}: {}", YamlPosition(label, refusal.at), refusal.message)};
@@ -201,6 +215,9 @@ Result<YamlNode> ParseYaml(std::string_view text, std::string_view label) {
     // At the end of the text yaml-cpp gives no position, or that of the beginning.
     YamlMark at = builder.last();
     if (!error.mark.is_null()) at = Later(at, FromYaml(error.mark));
+    if (const auto tab = FindTab(text, at.line + 1)) {
+      return RefusalStatus(label, {*tab, "not YAML: a tab; indent with spaces"});
+    }
     // `store: memory:` is the mistake that everybody makes once.
     const bool wants_quotes = error.msg == YAML::ErrorMsg::MAP_VALUE;
     return RefusalStatus(

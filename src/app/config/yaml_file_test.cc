@@ -108,6 +108,13 @@ TEST(ParseYamlTest, SaysWhereTheTextIsNotYaml) {
   EXPECT_EQ(MessageOf("a: 'x\nb: 1\n\n"), "f.yml:2:5: not YAML: illegal EOF in scalar");
 }
 
+TEST(ParseYamlTest, NamesATabThatIndents) {
+  EXPECT_EQ(MessageOf("listen:\n\thttp: x\n"), "f.yml:2:1: not YAML: a tab; indent with spaces");
+  EXPECT_EQ(MessageOf("a: 1\nb:\n  c: 1\n \td: 2\n"),
+            "f.yml:4:2: not YAML: a tab; indent with spaces");
+  EXPECT_EQ(MessageOf("a: 1\t# Elsewhere a tab is a space.\n"), "");
+}
+
 TEST(ParseYamlTest, SurvivesRandomText) {
   EXPECT_TRUE(rc::check([] {
     const auto symbol = rc::gen::elementOf(std::string("ab:-[]{},?&*!|>'\"%@`#\n \t~.\\0"));
