@@ -25,8 +25,10 @@ struct CommonFlags {
   std::vector<std::pair<std::string, std::string>> settings;  // By setting path.
 };
 
-// The configuration of this process; `serve` also reads .env.
-Result<Config> ReadConfig(const CommonFlags& flags, bool read_dot_env);
+// The configuration of this process; sets up the log. Only `serve` (`serving`) reads .env;
+// the other verbs say so when there is one that means something to it. A store in memory is
+// remarked on.
+Result<Config> ReadConfig(const CommonFlags& flags, bool serving);
 
 // The configured store, with the configured keyspaces in it.
 Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptions engine = {});

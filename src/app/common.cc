@@ -3,22 +3,47 @@
 // From flags to a configuration, and from a configuration to an open store.
 
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/commands.h"
+#include "app/config/listen_address.h"
+#include "app/output.h"
+#include "app/store_obstacle.h"
 #include "base/log.h"
 
 extern char** environ;
 
 namespace keymill::app {
 
-Result<Config> ReadConfig(const CommonFlags& flags, bool read_dot_env) {
+namespace {
+
+constexpr std::string_view kMemory =
+    "the store is in memory, for tests only: its keys repeat after a restart";
+
+void Remark(const ConfigInputs& inputs, const Settings& settings, bool serving) {
+  if (serving) {
+    if (settings.store == "memory:") Log(LogLevel::kWarn, "serve", "{}", kMemory);
+    return;
+  }
+  if (settings.store == "memory:") Say("keymill: {}\n", kMemory);
+  const std::vector<std::string> names = DotEnvNames(inputs.working_directory);
+  if (names.empty()) return;
+  Say("keymill: .env is read by serve only; this verb does not see its {}. Export what it needs\n",
+      fmt::join(names, ", "));
+}
+
+}  // namespace
+
+Result<Config> ReadConfig(const CommonFlags& flags, bool serving) {
   ConfigInputs inputs;
   inputs.flags = flags.settings;
   inputs.config_file = flags.config_file;
-  inputs.read_dot_env = read_dot_env;
+  inputs.read_dot_env = serving;
+  inputs.check_host = [](const std::string& host) { return ResolveHost(host).status(); };
   inputs.getenv = [](std::string_view name) -> std::optional<std::string> {
     const char* const value = std::getenv(std::string(name).c_str());
     if (value == nullptr) return {};
@@ -36,6 +61,7 @@ Result<Config> ReadConfig(const CommonFlags& flags, bool read_dot_env) {
                            : settings.log_format == "text" ? LogFormat::kText
                                                            : LogFormat::kAuto;
   SetUpLog(level.ok() ? *level : LogLevel::kInfo, format);
+  Remark(inputs, settings, serving);
   return config;
 }
 
@@ -48,6 +74,21 @@ Status EnsureKeyspaces(const Settings& settings, mint::Engine& engine) {
   return {};
 }
 
+namespace {
+
+// Why the store could not be opened; kFailedPrecondition when trying again will not help.
+Status Explained(const Settings& settings, const Status& said) {
+  std::error_code ignored;
+  const bool look =
+      said.code() == Code::kUnavailable || (said.code() == Code::kFailedPrecondition &&
+                                            std::filesystem::exists(settings.data_dir, ignored));
+  if (!look) return said;
+  const Status obstacle = FindObstacle(settings.data_dir, settings.store);
+  return obstacle.ok() ? said : obstacle;
+}
+
+}  // namespace
+
 Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptions engine) {
   engine.refill.block_size = settings.block_size;
   engine.refill.grow = settings.block_growth == "auto";
@@ -56,7 +97,7 @@ Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptio
                                                     .store = settings.store,
                                                     .create = settings.store_create == "auto",
                                                     .engine = std::move(engine)});
-  if (!opened.ok()) return opened;
+  if (!opened.ok()) return Explained(settings, opened.status());
   if (Status ready = EnsureKeyspaces(settings, *opened->engine); !ready.ok()) return ready;
   return opened;
 }

@@ -39,7 +39,7 @@ void PrintShow(const mint::KeyspaceInfo& info) {
 // The configured store without creating anything that is only configured: looking at
 // keyspaces must not make any.
 Result<embed::Opened> Open(const CommonFlags& common) {
-  Result<Config> config = ReadConfig(common, /*read_dot_env=*/false);
+  Result<Config> config = ReadConfig(common, /*serving=*/false);
   if (!config.ok()) return config.status();
   Settings settings = config->settings;
   settings.keyspaces.clear();

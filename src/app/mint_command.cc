@@ -19,7 +19,7 @@ int MintFromServer(const MintFlags& flags) {
 
 int RunMint(const MintFlags& flags) {
   if (!flags.server.empty()) return MintFromServer(flags);
-  Result<Config> config = ReadConfig(flags.common, /*read_dot_env=*/false);
+  Result<Config> config = ReadConfig(flags.common, /*serving=*/false);
   if (!config.ok()) return Fail(config.status());
   // Just what is asked for: nothing is left to be given back.
   mint::EngineOptions engine;

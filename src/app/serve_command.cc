@@ -4,46 +4,41 @@
 // reached yet does not keep the server from starting: it answers 503 until it can.
 
 #include <algorithm>
-#include <array>
-#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
-#include <netdb.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "api/http/reply.h"
 #include "api/http/service.h"
+#include "app/banner.h"
 #include "app/cli.h"
 #include "app/commands.h"
 #include "app/config/listen_address.h"
 #include "app/output.h"
+#include "app/stop_signals.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "net/server.h"
 
 namespace keymill::app {
 namespace {
 
 constexpr std::chrono::milliseconds kOpenRetry{200};
-constexpr int kFailureSignal = SIGUSR1;  // From ourselves: something failed for good.
-
-// The signals that end the server, blocked in every thread and awaited in the main one.
-sigset_t EndSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, kFailureSignal);
-  return set;
-}
+// A store that does not answer for this long does not keep the listener waiting any more.
+constexpr std::chrono::seconds kListenAnyway{3};
+constexpr std::chrono::seconds kSayAgain{10};
+// A stop waits this long for an attempt to open the store; one that ends later hangs.
+constexpr std::chrono::seconds kOpenGrace{3};
+constexpr std::string_view kForge = "forge";
 
 // Every connection is a file; the soft limit is meant for programs that have few.
 void RaiseFileLimit() {
@@ -56,23 +51,6 @@ void RaiseFileLimit() {
   }
 }
 
-Result<std::string> ResolveHost(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  if (const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); code != 0) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("listen on {}: {}", host, ::gai_strerror(code)));
-  }
-  std::array<char, NI_MAXHOST> text{};
-  const int code = ::getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(),
-                                 nullptr, 0, NI_NUMERICHOST);
-  ::freeaddrinfo(found);
-  if (code != 0) return Status(Code::kFailedPrecondition, fmt::format("listen on {}", host));
-  return std::string(text.data());
-}
-
 std::string BusyAnswer() {
   std::string answer;
   api::http::AppendReply(
@@ -81,49 +59,136 @@ std::string BusyAnswer() {
   return answer;
 }
 
+bool MayPass(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
+         code == Code::kUnknownOutcome;
+}
+
+// Whole or not at all: whoever waits for the file may read it as soon as it is there.
+Status WriteWhole(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  const auto failed = [&](int error) {
+    return Status(Code::kUnavailable,
+                  fmt::format("write {}: {}", path, std::generic_category().message(error)));
+  };
+  std::FILE* const file = std::fopen(fresh.c_str(), "we");
+  if (file == nullptr) return failed(errno);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int error = errno;
+  if (std::fclose(file) != 0) return failed(errno);
+  if (!written) return failed(error);
+  std::error_code renamed;
+  std::filesystem::rename(fresh, path, renamed);
+  return renamed ? failed(renamed.value()) : Status();
+}
+
 class ServeRun {
  public:
   ServeRun(Settings settings, std::string print_ports)
       : settings_(std::move(settings)),
         print_ports_(std::move(print_ports)),
         service_({.request_timeout = settings_.request_timeout,
-                  .router = {.forge = Serves("forge")},
+                  .router = {.forge = Serves(kForge)},
                   .version = std::string(Version())}) {}
 
   ~ServeRun() {
-    stop_opening_ = true;
+    RequestStop();
     if (opener_.joinable()) opener_.join();
   }
   ServeRun(const ServeRun&) = delete;
   ServeRun& operator=(const ServeRun&) = delete;
 
+  // From any thread: Run ends cleanly.
+  void RequestStop() {
+    const MutexLock lock(mu_);
+    news_.stop = true;
+    Publish();
+  }
+
   int Run() {
-    Status opened = OpenStore();
-    if (!opened.ok() && opened.code() != Code::kUnavailable) return Fail(opened);
-    if (Status listening = Listen(); !listening.ok()) {
-      // A port that is taken is a failure of this start, not of the configuration.
-      return Fail(listening.code() == Code::kAlreadyExists
-                      ? listening
-                      : Status(Code::kFailedPrecondition, listening.message()));
+    WarnOfCompat();
+    opener_ = std::thread([this] { KeepOpening(); });
+    // Nobody can connect before a store that answers at once is open.
+    News news = AwaitNews(SystemClock().Monotonic() + kListenAnyway);
+    if (!news.stop && news.failure.ok()) {
+      if (Status listening = Listen(); !listening.ok()) Fatal(listening);
+      news = ServeUntilEnd();
     }
-    if (opened.ok()) {
-      if (!AnnounceReady()) return kExitFailure;
-    } else {
-      Log(LogLevel::kWarn, "serve", "{}; trying again", opened.message());
-      opener_ = std::thread([this] { KeepOpening(); });
-    }
-    return AwaitEnd();
+    const int code = news.failure.ok() ? kExitOk : Fail(news.failure);
+    Stop(code);
+    return code;
   }
 
  private:
+  // What the main thread waits for.
+  struct News {
+    bool stop = false;    // Somebody asked for a clean stop.
+    bool open = false;    // The store is open: `opened_` may be read.
+    Status failure = {};  // Ends the server.
+    Status waiting = {};  // Why the store is not open yet.
+  };
+
+  void Publish() KEYMILL_REQUIRES(mu_) {
+    changed_ = true;
+    bell_.NotifyAll();
+  }
+
+  // The news, when there are any, or at `deadline`.
+  News AwaitNews(MonotonicTime deadline) {
+    const MutexLock lock(mu_);
+    while (!changed_ && bell_.WaitUntil(mu_, deadline)) {
+    }
+    changed_ = false;
+    return news_;
+  }
+
+  // From any thread: the main one ends the server with this failure.
+  void Fatal(const Status& why) {
+    const MutexLock lock(mu_);
+    if (news_.failure.ok()) news_.failure = why;
+    Publish();
+  }
+
+  News ServeUntilEnd() {
+    bool announced = false;
+    MonotonicTime say_at;
+    while (true) {
+      const MonotonicTime now = SystemClock().Monotonic();
+      News news = AwaitNews(now);
+      if (news.stop || !news.failure.ok()) return news;
+      if (news.open && !announced) {
+        announced = true;
+        if (Status said = AnnounceReady(); !said.ok()) Fatal(said);
+      } else if (!news.open && now >= say_at) {
+        say_at = now + kSayAgain;
+        Log(LogLevel::kWarn, "serve", "{}; trying again, {} answers 503 meanwhile",
+            news.waiting.ok() ? "the store does not answer" : news.waiting.message(), base_url_);
+      }
+      AwaitChange(announced ? now + std::chrono::hours(1) : say_at);
+    }
+  }
+
+  void AwaitChange(MonotonicTime deadline) {
+    const MutexLock lock(mu_);
+    while (!changed_ && bell_.WaitUntil(mu_, deadline)) {
+    }
+  }
+
   bool Serves(std::string_view peer) const {
     return std::find(settings_.compat.begin(), settings_.compat.end(), peer) !=
            settings_.compat.end();
   }
 
+  void WarnOfCompat() const {
+    for (const std::string& peer : settings_.compat) {
+      if (peer == kForge) continue;
+      Log(LogLevel::kWarn, "serve", "compat: {} is not in this version yet; there is: forge", peer);
+    }
+  }
+
   Status OpenStore() {
     mint::EngineOptions engine;
-    engine.on_fatal = [this](const Status& why) { EndWith(why); };
+    engine.on_fatal = [this](const Status& why) { Fatal(why); };
     Result<embed::Opened> opened = OpenConfigured(settings_, std::move(engine));
     if (!opened.ok()) return opened.status();
     opened_ = *std::move(opened);
@@ -136,24 +201,23 @@ class ServeRun {
     return {};
   }
 
-  // From any thread: the main one ends the server with this failure.
-  void EndWith(const Status& why) {
-    {
-      const MutexLock lock(mu_);
-      if (failure_.ok()) failure_ = why;
-    }
-    ::kill(::getpid(), kFailureSignal);
-  }
-
+  // The opener's thread.
   void KeepOpening() {
-    while (!stop_opening_) {
-      std::this_thread::sleep_for(kOpenRetry);
-      Status opened = OpenStore();
-      if (opened.ok()) {
-        if (!AnnounceReady()) EndWith({Code::kUnavailable, "cannot write the ports file"});
-        return;
+    while (true) {
+      const Status opened = OpenStore();
+      const MutexLock lock(mu_);
+      news_.open = opened.ok();
+      news_.waiting = opened;
+      const bool again = !opened.ok() && MayPass(opened.code());
+      if (!opened.ok() && !again && news_.failure.ok()) news_.failure = opened;
+      Publish();
+      const MonotonicTime retry_at = SystemClock().Monotonic() + kOpenRetry;
+      while (again && !news_.stop && news_.failure.ok() && bell_.WaitUntil(mu_, retry_at)) {
       }
-      if (opened.code() != Code::kUnavailable) return EndWith(opened);
+      if (again && !news_.stop && news_.failure.ok()) continue;
+      opener_ended_ = true;
+      Publish();
+      return;
     }
   }
 
@@ -163,9 +227,12 @@ class ServeRun {
               "nothing to listen on: set listen.http, for example to 127.0.0.1:8080"};
     }
     Result<ListenAddress> address = ParseListenAddress(settings_.listen_http);
-    if (!address.ok()) return address.status();
+    if (!address.ok()) return {Code::kFailedPrecondition, address.status().message()};
     Result<std::string> host = ResolveHost(address->host);
-    if (!host.ok()) return host.status();
+    if (!host.ok()) {
+      return {Code::kFailedPrecondition,
+              fmt::format("listen on {}: {}", settings_.listen_http, host.status().message())};
+    }
     net::ServerOptions options;
     options.address = *host;
     options.port = address->port;
@@ -174,7 +241,13 @@ class ServeRun {
     options.connections_max = settings_.connections_max;
     options.busy_answer = BusyAnswer();
     Result<std::unique_ptr<net::Server>> server = net::Server::Start(options, service_.Sessions());
-    if (!server.ok()) return server.status();
+    if (server.code() == Code::kAlreadyExists) {
+      // A failure of this start, not of the configuration.
+      return {Code::kAlreadyExists,
+              fmt::format("{}; choose another with --listen HOST:PORT or the variable PORT",
+                          server.status().message())};
+    }
+    if (!server.ok()) return {Code::kFailedPrecondition, server.status().message()};
     server_ = *std::move(server);
     const bool v6 = host->find(':') != std::string::npos;
     base_url_ =
@@ -182,78 +255,55 @@ class ServeRun {
     return {};
   }
 
-  bool AnnounceReady() {
-    Say("keymill {}\n"
-        "  store      {} ({})\n"
-        "  http       {}\n"
-        "  keyspaces  {}\n"
-        "  try        curl {}/get-key\n",
-        Version(), opened_.location, opened_.created ? "created" : "opened", base_url_,
-        KeyspaceNames(), base_url_);
-    if (settings_.store == "memory:") {
-      Log(LogLevel::kWarn, "serve", "the store is in memory: keys will repeat after a restart");
+  Status AnnounceReady() const {
+    const Banner banner{.version = Version(),
+                        .store = opened_.location,
+                        .created = opened_.created,
+                        .url = base_url_,
+                        .keyspaces = settings_.keyspaces,
+                        .get_key = Serves(kForge)};
+    if (LogIsJson()) {
+      Log(LogLevel::kInfo, "serve", "{}", BannerLine(banner));
+    } else {
+      WriteMessage(BannerText(banner));
     }
-    return print_ports_.empty() || WritePorts();
+    if (print_ports_.empty()) return {};
+    return WriteWhole(print_ports_, fmt::format("{{\"http\":{}}}\n", server_->port()));
   }
 
-  std::string KeyspaceNames() const {
-    std::string names;
-    for (const auto& [name, recipe] : settings_.keyspaces) {
-      names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", name, KindName(recipe.kind));
-    }
-    return names.empty() ? "none configured" : names;
-  }
-
-  // Whole or not at all: whoever waits for the file may read it as soon as it is there.
-  bool WritePorts() const {
-    const std::string fresh = print_ports_ + ".new";
-    std::ofstream out(fresh, std::ios::trunc);
-    out << fmt::format("{{\"http\":{}}}\n", server_->port());
-    out.close();
-    std::error_code error;
-    if (out) std::filesystem::rename(fresh, print_ports_, error);
-    if (out && !error) return true;
-    Log(LogLevel::kError, "serve", "write {}: not possible", print_ports_);
-    return false;
-  }
-
-  int AwaitEnd() {
-    const sigset_t set = EndSignals();
-    int signal = 0;
-    while (sigwait(&set, &signal) != 0) {
-    }
-    Status failure;
+  // Ends the process with `code` when the store hangs in the middle of being opened: nothing
+  // was handed out, and no thread can be made to leave a system call.
+  void JoinOpener(int code) {
     {
       const MutexLock lock(mu_);
-      failure = failure_;
-    }
-    if (signal == kFailureSignal && failure.ok()) return AwaitEnd();  // Somebody else's.
-    Log(LogLevel::kInfo, "serve", "stopping ({} connections)", server_->connections());
-    // A second signal means now: what is held is burned, which is always safe.
-    std::thread([set] {
-      int second = 0;
-      while (sigwait(&set, &second) != 0) {
+      const MonotonicTime deadline = SystemClock().Monotonic() + kOpenGrace;
+      news_.stop = true;
+      Publish();
+      while (!opener_ended_ && bell_.WaitUntil(mu_, deadline)) {
       }
-      Say("keymill: stopped at once\n");
-      std::_Exit(kExitFailure);
-    }).detach();
-    Stop();
-    return failure.ok() ? kExitOk : Fail(failure);
+      if (!opener_ended_) {
+        Log(LogLevel::kWarn, "serve", "stopped while the store was being opened");
+        std::_Exit(code);
+      }
+    }
+    opener_.join();
   }
 
-  void Stop() {
+  void Stop(int code) {
     service_.SetDraining();
-    const MonotonicTime deadline = SystemClock().Monotonic() + settings_.shutdown_timeout;
-    std::this_thread::sleep_for(settings_.drain_delay);
-    stop_opening_ = true;
-    if (opener_.joinable()) opener_.join();
-    const auto left = std::max(std::chrono::milliseconds(0),
-                               std::chrono::duration_cast<std::chrono::milliseconds>(
-                                   deadline - SystemClock().Monotonic()));
-    if (!server_->Drain(left)) {
-      Log(LogLevel::kWarn, "serve", "{} connections were cut off", server_->connections());
+    if (server_) {
+      Log(LogLevel::kInfo, "serve", "stopping ({} connections)", server_->connections());
+      const MonotonicTime deadline = SystemClock().Monotonic() + settings_.shutdown_timeout;
+      std::this_thread::sleep_for(settings_.drain_delay);
+      const auto left = std::max(std::chrono::milliseconds(0),
+                                 std::chrono::duration_cast<std::chrono::milliseconds>(
+                                     deadline - SystemClock().Monotonic()));
+      if (!server_->Drain(left)) {
+        Log(LogLevel::kWarn, "serve", "{} connections were cut off", server_->connections());
+      }
+      server_.reset();
     }
-    server_.reset();
+    JoinOpener(code);
     if (opened_.engine) {
       const std::uint64_t given_back = opened_.engine->Close();
       Log(LogLevel::kInfo, "serve", "stopped; {} unused numbers went back", given_back);
@@ -262,26 +312,30 @@ class ServeRun {
 
   const Settings settings_;
   const std::string print_ports_;
-  embed::Opened opened_;
+  embed::Opened opened_;        // The opener's until there is news of it.
   api::http::Service service_;  // After the engine: its worker must end first.
   std::unique_ptr<net::Server> server_;
   std::string base_url_;
-  std::atomic<bool> stop_opening_{false};
   std::thread opener_;
+
   Mutex mu_;
-  Status failure_ KEYMILL_GUARDED_BY(mu_);
+  CondVar bell_;
+  News news_ KEYMILL_GUARDED_BY(mu_);
+  bool changed_ KEYMILL_GUARDED_BY(mu_) = false;  // Since the main thread looked.
+  bool opener_ended_ KEYMILL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace
 
 int RunServe(const ServeFlags& flags) {
-  Result<Config> config = ReadConfig(flags.common, /*read_dot_env=*/true);
+  Result<Config> config = ReadConfig(flags.common, /*serving=*/true);
   if (!config.ok()) return Fail(config.status());
-  const sigset_t set = EndSignals();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  StopSignals::Block();
   RaiseFileLimit();
-  return ServeRun(config->settings, flags.print_ports).Run();
+  ServeRun run(config->settings, flags.print_ports);
+  const StopSignals signals([&run] { run.RequestStop(); });
+  return run.Run();
 }
 
 }  // namespace keymill::app

@@ -62,6 +62,8 @@ void SetUpLog(LogLevel level, LogFormat format) {
 
 void DisableLog() { level_now.store(kOff, std::memory_order_relaxed); }
 
+bool LogIsJson() { return State().json; }
+
 bool LogEnabled(LogLevel level) {
   return static_cast<int>(level) >= level_now.load(std::memory_order_relaxed);
 }

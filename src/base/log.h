@@ -26,6 +26,9 @@ Result<LogLevel> ParseLogLevel(std::string_view name);
 void SetUpLog(LogLevel level, LogFormat format);
 void DisableLog();
 
+// Whether messages are written as JSON.
+bool LogIsJson();
+
 // Whether a message of this level would be written.
 bool LogEnabled(LogLevel level);
 

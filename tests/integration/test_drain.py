@@ -129,10 +129,21 @@ class Drain(ScenarioTest):
         server.terminate()
         while server.ask("GET", "/readyz").status == 200:
             time.sleep(0.01)
+        time.sleep(0.25)  # Sooner, it would count as the first one again.
         began = time.monotonic()
         server.terminate()
         self.assertNotEqual(server.wait(), 0)
         self.assertLess(time.monotonic() - began, 10)
+
+    def test_one_request_that_is_delivered_twice_is_a_clean_stop(self):
+        server = self.start("--drain-delay", "1s", config=COUNTED)
+        server.mint(count=10)
+        for _ in range(3):
+            server.terminate()
+            time.sleep(0.02)
+        self.assertEqual(server.wait(), 0, server.log())
+        rows = ledger(self.directory / "data/keymill.db", "default")
+        self.assertEqual({state for _, _, state in rows}, {"spent", "returned"})
 
     def test_a_stop_beside_a_locked_database_ends_in_time(self):
         server = self.start("--shutdown-timeout", "3s")

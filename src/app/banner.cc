@@ -1,0 +1,59 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "app/banner.h"
+
+#include <cstddef>
+
+#include <fmt/format.h>
+
+namespace keymill::app {
+namespace {
+
+constexpr std::size_t kNamesMax = 8;
+
+std::string KeyspaceNames(const std::map<std::string, Recipe>& keyspaces) {
+  std::string names;
+  std::size_t count = 0;
+  for (const auto& [name, recipe] : keyspaces) {
+    if (count++ == kNamesMax)
+      return fmt::format("{} and {} more", names, keyspaces.size() - kNamesMax);
+    names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", name, KindName(recipe.kind));
+  }
+  return names.empty() ? "none configured" : names;
+}
+
+std::string_view Made(const Banner& banner) { return banner.created ? "created" : "opened"; }
+
+}  // namespace
+
+std::string TryCommand(const Banner& banner) {
+  if (banner.keyspaces.empty()) {
+    return fmt::format(R"(curl -X PUT {}/v1/keyspaces/orders --json '{{"kind":"sequence"}}')",
+                       banner.url);
+  }
+  if (banner.get_key && banner.keyspaces.contains("default")) {
+    return fmt::format("curl {}/get-key", banner.url);
+  }
+  const auto chosen = banner.keyspaces.contains("default") ? banner.keyspaces.find("default")
+                                                           : banner.keyspaces.begin();
+  return fmt::format("curl -X POST {}/v1/keyspaces/{}/keys", banner.url, chosen->first);
+}
+
+std::string BannerText(const Banner& banner) {
+  return fmt::format(
+      "keymill {}\n"
+      "  store      {} ({})\n"
+      "  http       {}\n"
+      "  keyspaces  {}\n"
+      "  try        {}\n",
+      banner.version, banner.store, Made(banner), banner.url, KeyspaceNames(banner.keyspaces),
+      TryCommand(banner));
+}
+
+std::string BannerLine(const Banner& banner) {
+  return fmt::format("keymill {} is ready: store {} ({}); http {}; keyspaces {}; try: {}",
+                     banner.version, banner.store, Made(banner), banner.url,
+                     KeyspaceNames(banner.keyspaces), TryCommand(banner));
+}
+
+}  // namespace keymill::app
