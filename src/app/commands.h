@@ -36,6 +36,10 @@ Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptio
 // Creates the configured keyspaces that are missing and checks the others.
 Status EnsureKeyspaces(const Settings& settings, mint::Engine& engine);
 
+// kNotFound for a keyspace that the store does not have: which one was probably meant, and
+// how to create it.
+Status NoSuchKeyspace(mint::Engine& engine, std::string_view name);
+
 struct ServeFlags {
   CommonFlags common;
   std::string print_ports;
@@ -46,7 +50,8 @@ struct MintFlags {
   CommonFlags common;
   std::string keyspace = "default";
   std::uint64_t count = 1;
-  std::string server;  // URL; "" mints from the store.
+  std::string server;           // URL; "" mints from the store.
+  std::string timeout = "30s";  // The longest wait without a key.
 };
 int RunMint(const MintFlags& flags);
 

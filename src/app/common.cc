@@ -14,6 +14,7 @@
 #include "app/output.h"
 #include "app/store_obstacle.h"
 #include "base/log.h"
+#include "base/suggest.h"
 
 extern char** environ;
 
@@ -72,6 +73,20 @@ Status EnsureKeyspaces(const Settings& settings, mint::Engine& engine) {
     }
   }
   return {};
+}
+
+Status NoSuchKeyspace(mint::Engine& engine, std::string_view name) {
+  std::vector<std::string_view> names;
+  const Result<std::vector<mint::KeyspaceInfo>> all = engine.List();
+  if (all.ok()) {
+    for (const mint::KeyspaceInfo& info : *all) names.push_back(info.record.name);
+  }
+  const std::string_view nearest = Nearest(name, names);
+  const std::string meant = nearest.empty()
+                                ? "; create it with:"
+                                : fmt::format("; did you mean {}? To create it:", nearest);
+  return {Code::kNotFound,
+          fmt::format("there is no keyspace \"{0}\"{1} keymill keyspace create {0}", name, meant)};
 }
 
 namespace {

@@ -2,16 +2,20 @@
 
 #include "app/http_client.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "app/config/duration.h"
 
 namespace keymill::app {
 namespace {
@@ -56,53 +60,137 @@ Status ServerSaid(int status, const std::string& body) {
   return {code, fmt::format("the server said {}: {}", status, detail)};
 }
 
+// Runs one asynchronous step, which gets the handler to call, to its end: Beast heeds its
+// timeouts in asynchronous calls only.
+template <typename Start>
+Error RunStep(asio::io_context& context, const Start& start) {
+  Error result;
+  context.restart();
+  start([&](const Error& error, auto&&... /*what was done*/) { result = error; });
+  context.run();
+  return result;
+}
+
+// Hands on whole lines only: a stream that is cut may end in the middle of a key, which
+// would look like another one.
+class LineSink {
+ public:
+  explicit LineSink(const std::function<bool(std::string_view)>& sink) : sink_(sink) {}
+
+  // False when whoever takes the lines wants no more.
+  bool Add(std::string_view piece) {
+    const std::size_t end = piece.rfind('\n') + 1;  // 0 when there is none.
+    if (end == 0) {
+      rest_ += piece;
+      return true;
+    }
+    rest_ += piece.substr(0, end);
+    lines_ += static_cast<std::uint64_t>(std::count(rest_.begin(), rest_.end(), '\n'));
+    const bool more = sink_(rest_);
+    rest_ = piece.substr(end);
+    return more;
+  }
+
+  [[nodiscard]] std::uint64_t lines() const { return lines_; }
+
+ private:
+  const std::function<bool(std::string_view)>& sink_;
+  std::string rest_;
+  std::uint64_t lines_ = 0;
+};
+
+class MintCall {
+ public:
+  MintCall(const HttpMint& ask, LineSink& sink) : ask_(ask), sink_(sink) {}
+
+  Status Run(const Url& url) {
+    if (Status connected = Connect(url); !connected.ok()) return connected;
+    http::request<http::empty_body> request(
+        http::verb::post, fmt::format("/v1/keyspaces/{}/keys?count={}", ask_.keyspace, ask_.count),
+        11);
+    request.set(http::field::host, url.host);
+    request.set(http::field::accept, "text/plain");
+    request.set(http::field::content_length, "0");
+    Error error = Step([&](auto done) { http::async_write(stream_, request, done); });
+    if (error) return Failed("ask", error, ask_.idle_timeout);
+    error = Step([&](auto done) { http::async_read_header(stream_, buffer_, parser_, done); });
+    if (error) return Failed("read from", error, ask_.idle_timeout);
+    return ReadBody();
+  }
+
+ private:
+  template <typename Start>
+  Error Step(const Start& start) {
+    stream_.expires_after(ask_.idle_timeout);
+    return RunStep(context_, start);
+  }
+
+  Status Failed(std::string_view what, const Error& error,
+                std::chrono::milliseconds timeout) const {
+    const std::string said = error == boost::beast::error::timeout
+                                 ? fmt::format("nothing happened for {}", DurationText(timeout))
+                                 : error.message();
+    return {Code::kUnavailable, fmt::format("{} {}: {}", what, ask_.url, said)};
+  }
+
+  Status Connect(const Url& url) {
+    Error error;
+    asio::ip::tcp::resolver resolver(context_);
+    const auto endpoints = resolver.resolve(url.host, url.port, error);
+    if (error) return Failed("find", error, ask_.connect_timeout);
+    stream_.expires_after(ask_.connect_timeout);
+    error = RunStep(context_, [&](auto done) { stream_.async_connect(endpoints, done); });
+    return error ? Failed("connect to", error, ask_.connect_timeout) : Status();
+  }
+
+  Status ReadBody() {
+    parser_.body_limit(boost::none);
+    const auto status = static_cast<int>(parser_.get().result_int());
+    std::string problem;
+    std::array<char, 64 * 1024> piece{};
+    while (!parser_.is_done()) {
+      parser_.get().body().data = piece.data();
+      parser_.get().body().size = piece.size();
+      Error error =
+          Step([&](auto done) { http::async_read_some(stream_, buffer_, parser_, done); });
+      if (error == http::error::need_buffer) error = {};
+      const std::string_view got(piece.data(), piece.size() - parser_.get().body().size);
+      if (status != 200) {
+        problem += got;
+      } else if (!sink_.Add(got)) {
+        return {};
+      }
+      if (error) return Failed("read from", error, ask_.idle_timeout);
+    }
+    return status == 200 ? Status() : ServerSaid(status, problem);
+  }
+
+  const HttpMint& ask_;
+  LineSink& sink_;
+  asio::io_context context_;
+  boost::beast::tcp_stream stream_{context_};
+  boost::beast::flat_buffer buffer_;
+  http::response_parser<http::buffer_body> parser_;
+};
+
 }  // namespace
 
-Status MintOverHttp(std::string_view url_text, std::string_view keyspace, std::uint64_t count,
-                    const std::function<void(std::string_view)>& sink) {
-  Result<Url> url = ParseUrl(url_text);
+Status MintOverHttp(const HttpMint& ask, const std::function<bool(std::string_view)>& sink) {
+  Result<Url> url = ParseUrl(ask.url);
   if (!url.ok()) return url.status();
-  const auto failed = [&](std::string_view what, const Error& error) {
-    return Status(Code::kUnavailable, fmt::format("{} {}: {}", what, url_text, error.message()));
+  bool wanted = true;
+  const std::function<bool(std::string_view)> watched = [&](std::string_view lines) {
+    return wanted = sink(lines);
   };
-  asio::io_context context;
-  asio::ip::tcp::resolver resolver(context);
-  asio::ip::tcp::socket socket(context);
-  Error error;
-  const auto endpoints = resolver.resolve(url->host, url->port, error);
-  if (error) return failed("find", error);
-  asio::connect(socket, endpoints, error);
-  if (error) return failed("connect to", error);
-  http::request<http::empty_body> request(
-      http::verb::post, fmt::format("/v1/keyspaces/{}/keys?count={}", keyspace, count), 11);
-  request.set(http::field::host, url->host);
-  request.set(http::field::accept, "text/plain");
-  request.set(http::field::content_length, "0");
-  http::write(socket, request, error);
-  if (error) return failed("ask", error);
-
-  boost::beast::flat_buffer buffer;
-  http::response_parser<http::buffer_body> parser;
-  parser.body_limit(boost::none);
-  http::read_header(socket, buffer, parser, error);
-  if (error) return failed("read from", error);
-  std::string problem;
-  const auto status = static_cast<int>(parser.get().result_int());
-  std::array<char, 64 * 1024> piece{};
-  while (!parser.is_done()) {
-    parser.get().body().data = piece.data();
-    parser.get().body().size = piece.size();
-    http::read_some(socket, buffer, parser, error);
-    if (error == http::error::need_buffer) error = {};
-    if (error) return failed("read from", error);
-    const std::string_view got(piece.data(), piece.size() - parser.get().body().size);
-    if (status == 200) {
-      sink(got);
-    } else {
-      problem += got;
-    }
+  LineSink lines(watched);
+  Status done = MintCall(ask, lines).Run(*url);
+  if (done.ok() && wanted && lines.lines() < ask.count) {
+    done = Status(Code::kUnavailable, "the server sent no more");
+  } else if (done.ok() || lines.lines() == 0) {
+    return done;
   }
-  return status == 200 ? Status() : ServerSaid(status, problem);
+  return {done.code(),
+          fmt::format("got {} of {} keys: {}", lines.lines(), ask.count, done.message())};
 }
 
 }  // namespace keymill::app

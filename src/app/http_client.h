@@ -2,21 +2,31 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "keymill/status.h"
 
 namespace keymill::app {
 
-// Asks the server at `url` (http://HOST[:PORT]) for `count` keys and hands on its lines as
-// they come.
+struct HttpMint {
+  std::string url;  // http://HOST[:PORT]
+  std::string keyspace;
+  std::uint64_t count = 1;
+  std::chrono::milliseconds connect_timeout{5'000};
+  std::chrono::milliseconds idle_timeout{30'000};  // Without a byte from the server.
+};
+
+// Asks a server for keys and hands on its lines, whole ones only, as they come; `sink`
+// returns false when it wants no more. What the sink got is issued, whatever is returned.
 // Errors:
-//   kInvalidArgument  `url` is none.
-//   kUnavailable      the server cannot be reached, or it broke off in the middle.
+//   kInvalidArgument  the URL is none.
+//   kUnavailable      the server cannot be reached, was silent for too long, broke off in the
+//                     middle, or sent fewer keys ("got 679 of 1500 keys: …").
 //   others            what the server said, in its own words.
-Status MintOverHttp(std::string_view url, std::string_view keyspace, std::uint64_t count,
-                    const std::function<void(std::string_view)>& sink);
+Status MintOverHttp(const HttpMint& ask, const std::function<bool(std::string_view)>& sink);
 
 }  // namespace keymill::app

@@ -46,16 +46,24 @@ Result<embed::Opened> Open(const CommonFlags& common) {
   return OpenConfigured(settings);
 }
 
-Status Describe(Status status, std::string_view name) {
-  if (status.code() != Code::kNotFound) return status;
-  return {Code::kNotFound,
-          fmt::format("there is no keyspace \"{0}\"; create it with: keymill keyspace create {0}",
+Status Describe(mint::Engine& engine, const Status& status, std::string_view name) {
+  return status.code() == Code::kNotFound ? NoSuchKeyspace(engine, name) : status;
+}
+
+// A name whose keyspace is retired is taken whatever the recipe.
+Status DescribeCreate(mint::Engine& engine, const Status& status, std::string_view name) {
+  if (status.code() != Code::kFailedPrecondition) return status;
+  const Result<mint::KeyspaceInfo> info = engine.Describe(name);
+  if (!info.ok() || info->record.state != KeyspaceState::kRetired) return status;
+  return {Code::kFailedPrecondition,
+          fmt::format("keyspace {} is retired, and the name of a retired keyspace is not used "
+                      "again; choose another",
                       name)};
 }
 
 int Show(mint::Engine& engine, const KeyspaceFlags& flags) {
   Result<mint::KeyspaceInfo> info = engine.Describe(flags.name);
-  if (!info.ok()) return Fail(Describe(info.status(), flags.name));
+  if (!info.ok()) return Fail(Describe(engine, info.status(), flags.name));
   if (flags.json) {
     Print("{}\n", api::http::KeyspaceJson(*info));
   } else {
@@ -103,7 +111,9 @@ int RunKeyspaceCreate(const KeyspaceFlags& flags) {
   Result<embed::Opened> opened = Open(flags.common);
   if (!opened.ok()) return Fail(opened.status());
   Result<mint::Engine::Created> created = opened->engine->Create(flags.name, *recipe);
-  if (!created.ok()) return Fail(created.status());
+  if (!created.ok()) {
+    return Fail(DescribeCreate(*opened->engine, created.status(), flags.name));
+  }
   if (!created->fresh) Say("keymill: {} exists with this recipe\n", flags.name);
   return Show(*opened->engine, flags);
 }
@@ -112,7 +122,7 @@ int RunKeyspaceRetire(const KeyspaceFlags& flags) {
   Result<embed::Opened> opened = Open(flags.common);
   if (!opened.ok()) return Fail(opened.status());
   if (Status done = opened->engine->Retire(flags.name); !done.ok()) {
-    return Fail(Describe(done, flags.name));
+    return Fail(Describe(*opened->engine, done, flags.name));
   }
   return Show(*opened->engine, flags);
 }
@@ -121,7 +131,7 @@ int RunRecover(const KeyspaceFlags& flags) {
   Result<embed::Opened> opened = Open(flags.common);
   if (!opened.ok()) return Fail(opened.status());
   Result<RecoverReport> report = opened->engine->Recover(flags.name);
-  if (!report.ok()) return Fail(Describe(report.status(), flags.name));
+  if (!report.ok()) return Fail(Describe(*opened->engine, report.status(), flags.name));
   Say("keymill: {} is open again. Next number {} (it was {}): {} numbers were skipped, and "
       "{} that had been given back were burned.\n"
       "Every running instance of this keyspace must be restarted.\n",

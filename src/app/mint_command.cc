@@ -1,24 +1,68 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "app/cli.h"
 #include "app/commands.h"
+#include "app/config/duration.h"
 #include "app/http_client.h"
 #include "app/output.h"
 
 namespace keymill::app {
 namespace {
 
-int MintFromServer(const MintFlags& flags) {
-  const Status minted = MintOverHttp(flags.server, flags.keyspace, flags.count, WriteData);
+// Between two looks at whether the output still takes keys: they are not to be wasted.
+constexpr std::uint64_t kChunk = 1U << 20;
+constexpr std::chrono::milliseconds kLook{1'000};
+
+int MintFromServer(const MintFlags& flags, std::chrono::milliseconds patience) {
+  const HttpMint ask{.url = flags.server,
+                     .keyspace = flags.keyspace,
+                     .count = flags.count,
+                     .connect_timeout = std::min(HttpMint().connect_timeout, patience),
+                     .idle_timeout = patience};
+  const Status minted = MintOverHttp(ask, [](std::string_view lines) {
+    WriteData(lines);
+    return DataIsWritten();
+  });
   return minted.ok() ? kExitOk : Fail(minted);
+}
+
+// Until all are there, the output takes no more, or none came for `patience`.
+Status MintAll(mint::Engine& mill, mint::Keyspace& keyspace, std::uint64_t count,
+               std::chrono::milliseconds patience) {
+  std::uint64_t got = 0;
+  const auto sink = [&](std::string_view lines) {
+    got += static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
+    WriteData(lines);
+  };
+  MonotonicTime progress = SystemClock().Monotonic();
+  while (got < count && DataIsWritten()) {
+    const std::uint64_t before = got;
+    const MonotonicTime deadline = SystemClock().Monotonic() + std::min(kLook, patience);
+    const Status minted = mill.Mint(keyspace, std::min(count - got, kChunk), deadline, sink);
+    const MonotonicTime now = SystemClock().Monotonic();
+    if (got > before) progress = now;
+    // What comes back before its deadline is a verdict, not a wait.
+    if (minted.ok() || (now >= deadline && now - progress < patience)) continue;
+    if (got == 0) return minted;
+    return {minted.code(), fmt::format("got {} of {} keys: {}", got, count, minted.message())};
+  }
+  return {};
 }
 
 }  // namespace
 
 int RunMint(const MintFlags& flags) {
-  if (!flags.server.empty()) return MintFromServer(flags);
+  const auto patience = ParseDuration(flags.timeout);
+  if (!patience || patience->count() == 0) {
+    return Fail(
+        {Code::kInvalidArgument,
+         fmt::format("--timeout \"{}\": use a duration such as 500ms or 30s", flags.timeout)});
+  }
+  if (!flags.server.empty()) return MintFromServer(flags, *patience);
   Result<Config> config = ReadConfig(flags.common, /*serving=*/false);
   if (!config.ok()) return Fail(config.status());
   // Just what is asked for: nothing is left to be given back.
@@ -28,16 +72,9 @@ int RunMint(const MintFlags& flags) {
   if (!opened.ok()) return Fail(opened.status());
   mint::Engine& mill = *opened->engine;
   Result<mint::Keyspace*> keyspace = mill.Lookup(flags.keyspace);
-  if (keyspace.code() == Code::kNotFound) {
-    return Fail({Code::kNotFound,
-                 fmt::format("there is no keyspace \"{0}\"; create it with: keymill keyspace "
-                             "create {0}",
-                             flags.keyspace)});
-  }
+  if (keyspace.code() == Code::kNotFound) return Fail(NoSuchKeyspace(mill, flags.keyspace));
   if (!keyspace.ok()) return Fail(keyspace.status());
-  // Not less than a busy store may need, for as long as keys keep coming.
-  const MonotonicTime deadline = SystemClock().Monotonic() + std::chrono::minutes(10);
-  const Status minted = mill.Mint(**keyspace, flags.count, deadline, WriteData);
+  const Status minted = MintAll(mill, **keyspace, flags.count, *patience);
   mill.Close();
   return minted.ok() ? kExitOk : Fail(minted);
 }

@@ -34,6 +34,8 @@ void WriteData(std::string_view text) {
   Remember(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
 }
 
+bool DataIsWritten() { return first_error == 0; }
+
 Status FinishData() {
   errno = 0;
   Remember(std::fflush(stdout) == 0);

@@ -23,6 +23,9 @@ void OccupyStandardDescriptors();
 // Buffers `text` for standard output. After a failure nothing more is written.
 void WriteData(std::string_view text);
 
+// Whether everything so far was written or buffered.
+bool DataIsWritten();
+
 // Writes out what is buffered.
 // Errors:
 //   kUnavailable  now or earlier, something could not be written; the message says why.
