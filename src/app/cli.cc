@@ -3,6 +3,7 @@
 #include "app/cli.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
 #include <sstream>
@@ -13,8 +14,10 @@
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "app/config/settings_table.h"
 #include "app/output.h"
-#include "base/suggest.h"
+#include "app/usage.h"
+#include "base/check.h"
 
 namespace keymill::app {
 namespace {
@@ -23,6 +26,13 @@ namespace {
 struct SettingFlag {
   std::string path;
   std::string value;
+  CLI::Option* option = nullptr;
+};
+
+// The same for a word of a recipe.
+struct RecipeFlag {
+  std::string word;
+  std::vector<std::string> values;
   CLI::Option* option = nullptr;
 };
 
@@ -35,7 +45,7 @@ struct Parsed {
   ExplainFlags explain;
   KeyspaceFlags keyspace;
   VerifyFlags verify;
-  std::deque<std::pair<std::string, std::string>> words;
+  std::deque<RecipeFlag> words;
   std::string output = "table";
   std::function<int()> run;
 };
@@ -59,7 +69,18 @@ void AddSetting(CLI::App& verb, Parsed& parsed, const SettingInfo& info) {
     flag.option = verb.add_flag(names)->description(std::string(info.summary));
     return;
   }
-  flag.option = verb.add_option(names, flag.value, std::string(info.summary))->type_name("");
+  const std::string preset = SettingValue(Settings(), info.path);
+  flag.option = verb.add_option(names, flag.value, fmt::format("{} ({})", info.summary, preset))
+                    ->type_name(std::string(info.value));
+}
+
+// Listeners that later versions have may be turned off in this one; --help is silent on them.
+void AddFutureListeners(CLI::App& verb, Parsed& parsed) {
+  for (const FutureListener& listener : FutureListeners()) {
+    SettingFlag& flag = parsed.settings.emplace_back();
+    flag.path = listener.path;
+    flag.option = verb.add_option(std::string(listener.flag), flag.value)->group("");
+  }
 }
 
 // The flags of the settings in `paths`, or of all of them.
@@ -84,7 +105,11 @@ void AddOutput(CLI::App& verb, Parsed& parsed) {
 
 void AddServe(CLI::App& app, Parsed& parsed) {
   CLI::App* const verb = app.add_subcommand("serve", "Run the server");
+  verb->footer(
+      "A value in brackets is the default. DURATION is a number with its unit: 250ms, 1.5s, "
+      "2m, 1h.");
   AddSettings(*verb, parsed, {});
+  AddFutureListeners(*verb, parsed);
   verb->add_option("--print-ports", parsed.serve.print_ports,
                    "Write {\"http\":PORT} to FILE when ready")
       ->type_name("FILE");
@@ -105,6 +130,9 @@ void AddMint(CLI::App& app, Parsed& parsed) {
   CLI::Option* const server = verb->add_option("--server", parsed.mint.server,
                                                "Ask a running server, e.g. http://HOST:PORT")
                                   ->type_name("URL");
+  verb->add_option("--timeout", parsed.mint.timeout,
+                   "Longest wait without a key, such as 500ms or 2m (30s)")
+      ->type_name("DURATION");
   AddSettings(*verb, parsed, kStoreSettings);
   for (const SettingFlag& flag : parsed.settings) {
     if (flag.path == "store" && flag.option->get_name() == "--store" &&
@@ -150,14 +178,50 @@ CLI::App* AddKeyspaceVerb(CLI::App& parent, Parsed& parsed, const std::string& n
     parsed.run = [&parsed, run] {
       parsed.keyspace.common = Common(parsed);
       parsed.keyspace.json = parsed.output == "json";
-      for (const auto& [word, value] : parsed.words) {
-        if (value.empty() && word != "prefix") continue;
-        parsed.keyspace.words.push_back({word, {value}});
+      for (const RecipeFlag& flag : parsed.words) {
+        if (flag.option->count() > 0) parsed.keyspace.words.push_back({flag.word, flag.values});
       }
       return run(parsed.keyspace);
     };
   });
   return verb;
+}
+
+struct RecipeHelp {
+  std::string_view word;
+  const char* value;
+  const char* summary;
+};
+constexpr std::array<RecipeHelp, 7> kRecipeHelp = {{
+    {"kind", "KIND", "sequence (counted) or shuffled (not guessable from one another) (shuffled)"},
+    {"alphabet", "NAME",
+     "base62, base64url, base58, base36, base32, hex, decimal, or the symbols themselves (base62)"},
+    {"length", "N",
+     "Symbols in a key, without prefix and check symbol, at most 32; 0: as many as the number "
+     "needs, sequence only (7 for shuffled, 0 for sequence)"},
+    {"prefix", "TEXT", "Text in front of every key, at most 16 of A-Z a-z 0-9 _ . - (none)"},
+    {"check", "BOOL", "true: a check symbol at the end catches mistyped keys (false)"},
+    {"start", "N", "The first number (0 for shuffled, 1 for sequence)"},
+    {"blocklist", "WORDS",
+     "Words that no key may spell, of 3 to 16 symbols: foo,bar; may be repeated (none)"},
+}};
+
+void AddRecipeFlags(CLI::App& verb, Parsed& parsed) {
+  for (const std::string_view word : mint::RecipeWordNames()) {
+    RecipeFlag& flag = parsed.words.emplace_back();
+    flag.word = word;
+    const auto* const help = std::find_if(kRecipeHelp.begin(), kRecipeHelp.end(),
+                                          [&](const RecipeHelp& row) { return row.word == word; });
+    KEYMILL_CHECK(help != kRecipeHelp.end());
+    flag.option = verb.add_option("--" + flag.word, flag.values, help->summary)
+                      ->type_name(help->value)
+                      ->allow_extra_args(false);
+    if (word == "blocklist") {
+      flag.option->delimiter(',');
+    } else {
+      flag.option->expected(1);
+    }
+  }
 }
 
 void AddKeyspace(CLI::App& app, Parsed& parsed) {
@@ -169,10 +233,7 @@ void AddKeyspace(CLI::App& app, Parsed& parsed) {
   CLI::App* const create =
       AddKeyspaceVerb(*group, parsed, "create", "Create a keyspace; its recipe is fixed for ever",
                       true, RunKeyspaceCreate);
-  for (const std::string_view word : mint::RecipeWordNames()) {
-    auto& entry = parsed.words.emplace_back(std::string(word), "");
-    create->add_option("--" + entry.first, entry.second)->type_name("");
-  }
+  AddRecipeFlags(*create, parsed);
   AddKeyspaceVerb(*group, parsed, "retire", "End a keyspace for ever; its name stays taken", true,
                   RunKeyspaceRetire);
   AddKeyspaceVerb(app, parsed, "recover",
@@ -212,31 +273,6 @@ constexpr std::string_view kShortHelp =
     "\n"
     "Verbs: serve, mint, explain, keyspace, recover, verify, version.\n"
     "keymill VERB --help says more.\n";
-
-// An unknown verb is named before anything else is complained about.
-std::string UnknownVerb(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return {};
-  std::vector<std::string> names;
-  for (const CLI::App* const verb : app.get_subcommands({})) names.push_back(verb->get_name());
-  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return {};
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  return fmt::format("unknown verb \"{}\"{}", argv[1], DidYouMean(argv[1], views));
-}
-
-// CLI11 says which argument it does not know; we say which one was probably meant.
-std::string SuggestFlag(const CLI::App& app, std::string_view said) {
-  const CLI::App* verb = &app;
-  while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
-  const std::size_t dashes = said.find("--");
-  if (dashes == std::string_view::npos) return {};
-  const std::string_view unknown = said.substr(dashes, said.find_first_of(" =,", dashes) - dashes);
-  std::vector<std::string> names;
-  for (const CLI::Option* const option : verb->get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  return DidYouMean(unknown, views);
-}
 
 // The exit code of a verb that ended with `code`, its data included.
 int Finish(int code) {
@@ -278,7 +314,7 @@ int RunCli(int argc, char** argv) {
     return kExitUsage;
   }
   if (const std::string unknown = UnknownVerb(app, argc, argv); !unknown.empty()) {
-    Say("keymill: {}\n{}", unknown, "keymill --help lists the verbs.\n");
+    Say("keymill: {}\n", unknown);
     return kExitUsage;
   }
   try {
@@ -289,7 +325,7 @@ int RunCli(int argc, char** argv) {
     WriteData(out.str());
     return Finish(kExitOk);
   } catch (const CLI::ParseError& error) {
-    Say("keymill: {}{}\n", error.what(), SuggestFlag(app, error.what()));
+    Say("keymill: {}\n", UsageError(app, error));
     return kExitUsage;
   }
   return Finish(parsed.run());

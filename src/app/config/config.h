@@ -129,6 +129,7 @@ struct SettingInfo {
   std::string_view env{};         // "KEYMILL_LISTEN_HTTP"
   std::string_view legacy{};      // "PORT", or ""
   std::string_view summary{};     // One line, for --help.
+  std::string_view value{};       // What its flag takes, for --help: "DURATION", "N".
 };
 const std::vector<SettingInfo>& SettingTable();
 

@@ -42,6 +42,7 @@ std::optional<std::uint32_t> ParseNumber(std::string_view text) {
 
 SettingRow NumberRow(SettingInfo info, std::uint32_t Settings::*member, std::uint32_t min,
                      std::uint32_t max) {
+  info.value = "N";
   const std::string expected = fmt::format("a whole number in [{}, {}]", min, max);
   return {.info = info,
           .expected = expected,
@@ -56,6 +57,7 @@ SettingRow NumberRow(SettingInfo info, std::uint32_t Settings::*member, std::uin
 
 SettingRow DurationRow(SettingInfo info, milliseconds Settings::*member, milliseconds min,
                        milliseconds max) {
+  info.value = "DURATION";
   const std::string expected = fmt::format("a duration in [{}, {}], such as 250ms, 1.5s or 2m",
                                            DurationText(min), DurationText(max));
   return {.info = info,
@@ -71,6 +73,7 @@ SettingRow DurationRow(SettingInfo info, milliseconds Settings::*member, millise
 
 SettingRow ChoiceRow(SettingInfo info, std::string Settings::*member,
                      std::vector<std::string_view> words) {
+  info.value = "WORD";
   const std::string expected = fmt::format("one of {}", fmt::join(words, ", "));
   return {.info = info,
           .expected = expected,
@@ -85,6 +88,7 @@ SettingRow ChoiceRow(SettingInfo info, std::string Settings::*member,
 }
 
 SettingRow SwitchRow(SettingInfo info, bool Settings::*member) {
+  info.value = "BOOL";
   static constexpr std::string_view kExpected = "true or false";
   return {.info = info,
           .expected = std::string(kExpected),
@@ -166,7 +170,8 @@ SettingRow ListenRow() {
                .flag_alias = "--listen-http",
                .env = "KEYMILL_LISTEN_HTTP",
                .legacy = "PORT",
-               .summary = "Where HTTP is spoken: HOST:PORT; port 0 picks a free one, \"\" is off"},
+               .summary = "Where HTTP is spoken: HOST:PORT; port 0 picks a free one, \"\" is off",
+               .value = "HOST:PORT"},
               &Settings::listen_http, "HOST:PORT or [IPv6]:PORT, or \"\" for off", CheckListen);
   row.may_be_empty = true;
   row.from_legacy = ListenFromPort;
@@ -199,7 +204,8 @@ SettingRow CompatRow() {
   return {.info = {.path = "compat",
                    .flag = "--compat",
                    .env = "KEYMILL_COMPAT",
-                   .summary = "Peers whose endpoints are served too: forge, or \"\" for none"},
+                   .summary = "Peers whose endpoints are served too: forge, or \"\" for none",
+                   .value = "LIST"},
           .expected = "a list of words: forge",
           .may_be_empty = true,
           .parse = ParseCompat,
@@ -226,12 +232,14 @@ std::vector<SettingRow> MakeRows() {
       TextRow({.path = "data_dir",
                .flag = "--data-dir",
                .env = "KEYMILL_DATA_DIR",
-               .summary = "Directory of the database and the witness"},
+               .summary = "Directory of the database and the witness",
+               .value = "DIR"},
               &Settings::data_dir, "the path of a directory", CheckDirectory),
       TextRow({.path = "store",
                .flag = "--store",
                .env = "KEYMILL_STORE",
-               .summary = "The authority: sqlite:PATH (relative to data_dir) or memory: (tests)"},
+               .summary = "The authority: sqlite:PATH (relative to data_dir) or memory: (tests)",
+               .value = "URL"},
               &Settings::store, "sqlite:PATH or memory:", CheckStoreUrl),
       ChoiceRow({.path = "store_create",
                  .flag = "--store-create",

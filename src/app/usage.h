@@ -1,0 +1,22 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// What is said of a command line that cannot be understood.
+
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace keymill::app {
+
+// Why the words after the program's name begin with no verb of `app`, with the verb that was
+// probably meant and those that there are; "" when they do. Looks into verbs that have verbs
+// of their own.
+std::string UnknownVerb(const CLI::App& app, int argc, const char* const* argv);
+
+// What `app` did not understand. An unknown flag comes before whatever else is wrong,
+// with the flag that was probably meant.
+std::string UsageError(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace keymill::app
