@@ -24,7 +24,8 @@ class Usage(ScenarioTest):
         return done
 
     def test_nothing_is_suggested_for_a_flag_that_exists(self):
-        for arguments, said in ((("mint", "-n", "0"), "--count"), (("mint", "-n", "abc"), "--count"),
+        for arguments, said in ((("mint", "-n", "0"), "--count"),
+                                (("mint", "-n", "abc"), "--count"),
                                 (("mint", "-n"), "--count needs a value"),
                                 (("version", "-o", "jsn"), "{table,json}"),
                                 (("serve", "--block-size"), "--block-size needs a value"),
@@ -92,7 +93,8 @@ class Usage(ScenarioTest):
 
     def test_help_of_serve_has_defaults_and_units(self):
         text = self.keymill("serve", "--help").stdout
-        for flag, value in (("--request-timeout DURATION", r"\(2s\)"), ("--block-size N", r"\(1000\)"),
+        for flag, value in (("--request-timeout DURATION", r"\(2s\)"),
+                            ("--block-size N", r"\(1000\)"),
                             ("--listen,--listen-http HOST:PORT", r"\(127\.0\.0\.1:8080\)"),
                             ("--data-dir DIR", r"\(data\)")):
             self.assertRegex(text, rf"(?s){re.escape(flag)}\s[^\n]*(\n {{20,}}[^\n]*)?{value}\n")
