@@ -42,7 +42,7 @@ Status MintAll(mint::Engine& mill, mint::Keyspace& keyspace, std::uint64_t count
   while (got < count && DataIsWritten()) {
     const std::uint64_t before = got;
     const MonotonicTime deadline = SystemClock().Monotonic() + std::min(kLook, patience);
-    const Status minted = mill.Mint(keyspace, std::min(count - got, kChunk), deadline, sink);
+    Status minted = mill.Mint(keyspace, std::min(count - got, kChunk), deadline, sink);
     const MonotonicTime now = SystemClock().Monotonic();
     if (got > before) progress = now;
     // What comes back before its deadline is a verdict, not a wait.

@@ -72,7 +72,7 @@ std::string UsageError(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("unknown flag {}{}", name, Meant(name, FlagNames(verb)));
   }
   if (!extras.empty()) return fmt::format("unexpected argument {}", extras.front());
-  const std::string said = error.what();
+  std::string said = error.what();
   const std::string name = said.substr(0, said.find(": "));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && name != said) {
     return said.ends_with(" missing") ? fmt::format("{} needs a value", name)
