@@ -89,7 +89,8 @@ class ServeRun {
         print_ports_(std::move(print_ports)),
         service_({.request_timeout = settings_.request_timeout,
                   .router = {.forge = Serves(kForge)},
-                  .version = std::string(Version())}) {}
+                  .version = std::string(Version()),
+                  .address = settings_.listen_http}) {}
 
   ~ServeRun() {
     RequestStop();
