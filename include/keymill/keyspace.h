@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -63,6 +64,8 @@ Recipe DefaultRecipe(Kind kind);
 // "sequence", "shuffled". ParseKind gives kInvalidArgument, naming the kinds that exist.
 std::string_view KindName(Kind kind);
 Result<Kind> ParseKind(std::string_view name);
+
+inline constexpr std::size_t kKeyspaceNameSizeMax = 64;
 
 // [A-Za-z0-9][A-Za-z0-9_.-]{0,63}. Names compare as bytes.
 Status CheckKeyspaceName(std::string_view name);

@@ -15,8 +15,6 @@ namespace {
 // In the order of Kind.
 constexpr std::array<std::string_view, 2> kKindNames = {"sequence", "shuffled"};
 
-constexpr std::size_t kNameSizeMax = 64;
-
 bool IsLetterOrDigit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
@@ -48,7 +46,7 @@ Result<Kind> ParseKind(std::string_view name) {
 }
 
 Status CheckKeyspaceName(std::string_view name) {
-  if (!name.empty() && name.size() <= kNameSizeMax && IsLetterOrDigit(name.front()) &&
+  if (!name.empty() && name.size() <= kKeyspaceNameSizeMax && IsLetterOrDigit(name.front()) &&
       std::all_of(name.begin(), name.end(), IsNameSymbol)) {
     return Status::Ok();
   }
@@ -56,7 +54,7 @@ Status CheckKeyspaceName(std::string_view name) {
   return {Code::kInvalidArgument,
           fmt::format("keyspace name: 1 to {} letters, digits, '_', '.' or '-', the first a "
                       "letter or digit",
-                      kNameSizeMax)};
+                      kKeyspaceNameSizeMax)};
 }
 
 }  // namespace keymill

@@ -117,11 +117,27 @@ void Connection::WaitReadable() {
   } else {
     SetDeadline(loop_.options().idle_timeout);
   }
-  socket_.async_wait(asio::ip::tcp::socket::wait_read,
-                     [self = shared_from_this()](const Error& error) {
-                       if (error) return self->Close();
-                       self->OnReadable();
-                     });
+  // Asio's reactor reads as soon as there is something, and knows from a short read that there
+  // is no more: one system call, where waiting and then reading would take two.
+  socket_.async_read_some(asio::buffer(first_),
+                          [self = shared_from_this()](const Error& error, std::size_t size) {
+                            if (error) return self->Close();
+                            self->OnFirst(size);
+                          });
+}
+
+void Connection::OnFirst(std::size_t size) {
+  if (state_ != State::kReading) return;
+  if (size < first_.size() && input_.empty()) return Work({first_.data(), size});
+  input_.append(first_.data(), size);
+  if (size == first_.size()) {  // There may be more; whatever is wrong shows at the next read.
+    Error error;
+    input_.resize(input_.size() + kReadMore);
+    char* const behind = input_.data() + input_.size() - kReadMore;
+    const std::size_t more = socket_.read_some(asio::buffer(behind, kReadMore), error);
+    input_.resize(input_.size() - kReadMore + (error ? 0 : more));
+  }
+  WorkOnKept();
 }
 
 void Connection::OnReadable() {

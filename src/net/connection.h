@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -18,8 +19,8 @@ namespace keymill::net {
 
 class Loop;
 
-// Used by its loop's thread only. An idle one holds no buffer: input is read into the loop's
-// own, and only what is left over of a request is kept here.
+// Used by its loop's thread only. An idle one holds a small buffer for the next request; what
+// does not fit is read into the loop's own, and only what is left over of a request is kept.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Loop& loop, boost::asio::ip::tcp::socket socket);
@@ -51,6 +52,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
 
   void WaitReadable();
+  // The first bytes of something are in first_.
+  void OnFirst(std::size_t size);
   void OnReadable();
   void WaitWritable();
   void OnWritable();
@@ -76,10 +79,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Want want_ = Want::kInput;
   bool in_request_ = false;
   bool awaits_writable_ = false;
-  MonotonicTime deadline_;       // Of the present state; none in kWaiting.
-  MonotonicTime request_until_;  // When the request that has begun must be here.
-  std::string input_;            // Left over: the beginning of a request.
-  std::string output_;           // Not yet taken by the peer.
+  MonotonicTime deadline_;        // Of the present state; none in kWaiting.
+  MonotonicTime request_until_;   // When the request that has begun must be here.
+  std::array<char, 4096> first_;  // Where the reactor reads to when something arrives.
+  std::string input_;             // Left over: the beginning of a request.
+  std::string output_;            // Not yet taken by the peer.
   std::size_t written_ = 0;
   std::unique_ptr<boost::asio::steady_timer> wake_timer_;
 };

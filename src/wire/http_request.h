@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "wire/chunked_body.h"
@@ -71,6 +72,8 @@ class HttpReader {
   Outcome Read(std::string_view input);
 
   [[nodiscard]] const HttpRequest& request() const { return request_; }
+  // Whether it is, byte for byte, the one before: whatever was made of that holds here too.
+  [[nodiscard]] bool repeated() const { return repeated_; }
   [[nodiscard]] std::size_t consumed() const { return consumed_; }
   [[nodiscard]] const HttpError& error() const { return error_; }
 
@@ -99,6 +102,9 @@ class HttpReader {
   Outcome Fail(int status, std::string_view detail);
   bool ReadTarget(std::string_view target);
   void Restart();
+  // Keeps a request without a body, for the next one to be compared with. Most connections
+  // send the same bytes over and over, and to compare them is much cheaper than to read them.
+  void Remember(std::string_view header);
 
   const HttpLimits limits_;
   HttpRequest request_;
@@ -114,6 +120,10 @@ class HttpReader {
   std::size_t content_length_ = 0;
   ChunkedBody chunks_;
   bool expectation_ = false;
+
+  bool repeated_ = false;
+  std::string remembered_;          // Empty: none.
+  HttpRequest remembered_request_;  // Its views point into remembered_.
 };
 
 }  // namespace keymill::wire

@@ -595,5 +595,56 @@ TEST(HttpRequestTest, ADripOfChunksCostsLittle) {
   EXPECT_LE(reader.bytes_parsed(), 3 * (bytes.size() - body.size()));
 }
 
+TEST(HttpReaderTest, ARequestThatRepeatsTheOneBeforeIsComparedAndNotRead) {
+  const std::string request =
+      "GET /a?b=c HTTP/1.1\r\nHost: h\r\nAccept: text/plain\r\nOrigin: http://o\r\n\r\n";
+  HttpReader reader;
+  ASSERT_EQ(reader.Read(request), Outcome::kRequest);
+  EXPECT_FALSE(reader.repeated());
+  const Copy first = Take(reader);
+  reader.Release();
+  const std::uint64_t parsed = reader.bytes_parsed();
+  for (int i = 0; i < 3; ++i) {
+    std::string again = request + "GET /other";  // Elsewhere in memory each time.
+    ASSERT_EQ(reader.Read(again), Outcome::kRequest);
+    EXPECT_TRUE(reader.repeated());
+    again.assign(again.size(), '!');  // A repeated request does not need its input.
+    EXPECT_EQ(Take(reader), first);
+    reader.Release();
+  }
+  EXPECT_EQ(reader.bytes_parsed(), parsed);
+}
+
+TEST(HttpReaderTest, OnlyTheSameBytesAreARepetition) {
+  HttpReader reader;
+  const std::string plain = "POST /a HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::string with_body = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab";
+  const std::string longer = "POST /a HTTP/1.1\r\nHost: h\r\nX: y\r\n\r\n";
+  for (const std::string& request : {plain, with_body, longer, plain, longer}) {
+    ASSERT_EQ(reader.Read(request), Outcome::kRequest) << request;
+    EXPECT_FALSE(reader.repeated()) << request;
+    EXPECT_EQ(reader.consumed(), request.size());
+    reader.Release();
+  }
+  ASSERT_EQ(reader.Read(with_body), Outcome::kRequest);
+  reader.Release();
+  ASSERT_EQ(reader.Read(with_body), Outcome::kRequest);
+  EXPECT_FALSE(reader.repeated()) << "bodies may differ";
+  EXPECT_EQ(reader.request().body, "ab");
+  reader.Release();
+  // One that has begun to arrive is read on, even if it turns out to be the same.
+  ASSERT_EQ(reader.Read(plain), Outcome::kRequest);
+  reader.Release();
+  ASSERT_EQ(reader.Read(plain.substr(0, 10)), Outcome::kNeedMore);
+  ASSERT_EQ(reader.Read(plain), Outcome::kRequest);
+  EXPECT_FALSE(reader.repeated());
+  const std::string huge = "GET /a HTTP/1.1\r\nHost: h\r\nX: " + std::string(600, 'x') + "\r\n\r\n";
+  for (int i = 0; i < 2; ++i) {
+    reader.Release();
+    ASSERT_EQ(reader.Read(huge), Outcome::kRequest);
+    EXPECT_FALSE(reader.repeated()) << "too long to keep";
+  }
+}
+
 }  // namespace
 }  // namespace keymill::wire

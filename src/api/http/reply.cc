@@ -48,6 +48,13 @@ constexpr std::array<std::pair<int, std::string_view>, 26> kReasons = {{
     {507, "Insufficient Storage"},
 }};
 
+struct ThreadDate {
+  std::int64_t second = -1;
+  std::array<char, 64> text{};
+  std::size_t size = 0;
+};
+thread_local ThreadDate thread_date;
+
 void AppendNumber(std::string& output, std::int64_t number) {
   std::array<char, 24> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
@@ -76,18 +83,42 @@ std::string_view ReasonPhrase(int status) {
 }
 
 std::string_view HttpDate() {
-  thread_local std::int64_t second = -1;
-  thread_local std::array<char, 64> text{};
-  thread_local std::size_t size = 0;
+  if (thread_date.second < 0) RefreshHttpDate();
+  return {thread_date.text.data(), thread_date.size};
+}
+
+void RefreshHttpDate() {
   const std::int64_t now = SystemClock().WallMs() / 1000;
-  if (now != second) {
-    second = now;
-    const std::time_t time = now;
-    std::tm parts{};
-    gmtime_r(&time, &parts);
-    size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  if (now == thread_date.second) return;
+  thread_date.second = now;
+  const std::time_t time = now;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  thread_date.size = std::strftime(thread_date.text.data(), thread_date.text.size(),
+                                   "%a, %d %b %Y %H:%M:%S GMT", &parts);
+}
+
+void AppendOk(std::string& output, std::string_view content_type, std::string_view body) {
+  // Keys of one keyspace have one length, so a few heads are all that a thread ever needs.
+  struct Head {
+    std::int64_t second = -1;
+    std::string_view content_type;
+    std::size_t length = 0;
+    std::string bytes;
+  };
+  thread_local std::array<Head, 8> heads;
+  Head& head = heads[(body.size() ^ content_type.size()) % heads.size()];
+  const bool fits = head.second == thread_date.second && head.length == body.size() &&
+                    head.content_type.data() == content_type.data();
+  if (!fits) {
+    head.bytes.clear();
+    AppendHead(head.bytes, 200, content_type, static_cast<std::int64_t>(body.size()), kNoStore, {});
+    head.bytes += "\r\n";
+    head.second = thread_date.second;
+    head.length = body.size();
+    head.content_type = content_type;
   }
-  return {text.data(), size};
+  output.append(head.bytes).append(body);
 }
 
 void AppendHead(std::string& output, int status, std::string_view content_type, std::int64_t length,

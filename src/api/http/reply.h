@@ -33,13 +33,19 @@ struct ReplyContext {
 // "OK", "Not Found": the words after the number.
 std::string_view ReasonPhrase(int status);
 
-// The current time in HTTP's form, made anew once a second.
+// The time in HTTP's form, as of this thread's last call of RefreshHttpDate: the clock is
+// looked at once for many answers.
 std::string_view HttpDate();
+void RefreshHttpDate();
 
 // Status line and header up to, but without, the empty line. `length` < 0 leaves
 // Content-Length out.
 void AppendHead(std::string& output, int status, std::string_view content_type, std::int64_t length,
                 std::string_view headers, const ReplyContext& context);
+
+// A whole answer "200 OK" to a request whose connection goes on, to HTTP/1.1: the same bytes
+// as AppendHead and the body, from a head that was made before.
+void AppendOk(std::string& output, std::string_view content_type, std::string_view body);
 
 void AppendReply(std::string& output, const Reply& reply, const ReplyContext& context);
 

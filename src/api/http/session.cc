@@ -2,6 +2,7 @@
 
 #include "api/http/session.h"
 
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,10 @@ namespace {
 
 // Once this much output has piled up it has to leave before anything else is read.
 constexpr std::size_t kOutputHigh = 256 * 1024;
+
+// A body with one key: the longest name, the longest key, and what JSON puts around them.
+constexpr std::size_t kOneKeyBodyMax = 256;
+static_assert(kKeyspaceNameSizeMax + keys::kKeySizeMax + 32 <= kOneKeyBodyMax);
 
 std::string_view SlugFor(int status) {
   switch (status) {
@@ -72,6 +77,7 @@ HttpSession::~HttpSession() {
 
 net::Step HttpSession::Advance(std::string_view input, std::string& output) {
   using Outcome = wire::HttpReader::Outcome;
+  RefreshHttpDate();
   if (busy()) {
     const Progress progress = Resume(input.empty(), output);
     if (progress != Progress::kDone) return StepFor(progress, 0);
@@ -94,6 +100,7 @@ net::Step HttpSession::Advance(std::string_view input, std::string& output) {
       break;
     }
     consumed += reader_.consumed();
+    if (reader_.repeated() && AnswerRepeat(output)) continue;
     const Progress progress = Begin(reader_.request(), consumed == input.size(), output);
     reader_.Release();
     if (progress != Progress::kDone) return StepFor(progress, consumed);
@@ -113,7 +120,29 @@ net::Step HttpSession::StepFor(Progress progress, std::size_t consumed) const {
   return step;
 }
 
+bool HttpSession::AnswerRepeat(std::string& output) {
+  if (repeat_.keyspace == nullptr || draining_) return false;
+  const bool json = repeat_.format == MintJob::Format::kJson;
+  std::array<char, kOneKeyBodyMax> body;
+  char* end = body.data();
+  const auto append = [&end](std::string_view text) { end += text.copy(end, text.size()); };
+  if (json) {
+    append("{\"keyspace\":\"");
+    append(repeat_.keyspace->name());
+    append("\",\"keys\":[\"");
+  }
+  const std::size_t size = repeat_.keyspace->TakeKey(end);
+  if (size == 0) return false;
+  end += size;
+  if (json) append("\"]}\n");
+  if (repeat_.format == MintJob::Format::kText) append("\n");
+  AppendOk(output, json ? kJsonType : kTextType,
+           {body.data(), static_cast<std::size_t>(end - body.data())});
+  return true;
+}
+
 void HttpSession::OnTimeout(std::string& output) {
+  RefreshHttpDate();
   context_ = {};
   RefuseInput(408, "the request did not arrive in time", output);
 }
@@ -129,6 +158,7 @@ void HttpSession::CloseAfterThis() {
 }
 
 Progress HttpSession::Begin(const wire::HttpRequest& request, bool last, std::string& output) {
+  repeat_ = {};
   context_ = {.keep_alive = true,
               .http10 = request.http10,
               .head_only = request.method == wire::Method::kHead};
@@ -292,6 +322,7 @@ Progress HttpSession::BeginMint(std::string name, MintJob::Format format, std::u
   job_.emplace(service_, std::move(name), format, count, waker_);
   if (mint::Keyspace* const keyspace = engine->Find(job_->keyspace_name())) {
     job_->SetKeyspace(*keyspace);
+    if (count == 1 && context_.keep_alive && !context_.http10) repeat_ = {keyspace, format};
     return ContinueJob(output);
   }
   return RunErrand(

@@ -42,6 +42,14 @@ class HttpSession final : public net::Session {
     MonotonicTime deadline;
   };
 
+  // What to do with a request that repeats the one before: mint one key, at once.
+  struct Repeat {
+    mint::Keyspace* keyspace = nullptr;  // Null: nothing that can be repeated.
+    MintJob::Format format = MintJob::Format::kBare;
+  };
+  // False when there is no key right now, and the request has to go the long way.
+  bool AnswerRepeat(std::string& output);
+
   // A new request. `last` when nothing follows it in the input.
   Progress Begin(const wire::HttpRequest& request, bool last, std::string& output);
   // The request that was parked, or had to wait for its output to leave.
@@ -71,6 +79,7 @@ class HttpSession final : public net::Session {
   const net::Waker waker_;
   wire::HttpReader reader_;
   ReplyContext context_;  // Of the request being answered.
+  Repeat repeat_;         // Of the request before.
   std::optional<MintJob> job_;
   std::optional<Errand> errand_;
   bool draining_ = false;

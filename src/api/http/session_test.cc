@@ -2,6 +2,7 @@
 
 #include "api/http/session.h"
 
+#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -34,6 +35,52 @@ TEST(SessionTest, AnswersAThousandPipelinedRequestsInOrder) {
   }
   EXPECT_EQ(client.output(), "");
   EXPECT_FALSE(client.closed());
+}
+
+// The second of two equal requests is answered in another way than the first, with the same
+// bytes but for the key.
+TEST(SessionTest, ARepeatedRequestIsAnsweredLikeTheFirst) {
+  TestServer server;
+  Client client(server);
+  for (const std::string_view request :
+       {std::string_view("GET /get-key HTTP/1.1\r\nHost: a\r\n\r\n"),
+        std::string_view("POST /v1/keyspaces/default/keys HTTP/1.1\r\nHost: a\r\n\r\n"),
+        std::string_view("POST /v1/keyspaces/default/keys?count=1 HTTP/1.1\r\nHost: a\r\n"
+                         "Accept: text/plain\r\nContent-Length: 0\r\n\r\n")}) {
+    std::set<std::string> bodies;
+    Response first;
+    for (int i = 0; i < 5; ++i) {
+      client.Send(request);
+      Response response = client.Take();
+      EXPECT_EQ(response.status, 200);
+      EXPECT_TRUE(bodies.insert(response.body).second) << response.body << " twice";
+      if (i == 0) first = response;
+      EXPECT_EQ(response.body.size(), first.body.size());
+      for (const char* const name : {"content-type", "content-length", "cache-control"}) {
+        EXPECT_EQ(response.header(name), first.header(name)) << request;
+      }
+      EXPECT_NE(response.header("date"), "");
+      EXPECT_EQ(response.header("connection"), "");
+    }
+  }
+  EXPECT_EQ(client.output(), "");
+}
+
+TEST(SessionTest, ARepeatedRequestWaitsForABlockLikeAnyOther) {
+  TestServer server;
+  Client client(server);
+  client.Send(kGetKey);
+  EXPECT_EQ(client.Take().status, 200);
+  mint::Keyspace& keyspace = *server.engine().Find("default");
+  while (keyspace.Take(1000).count > 0) {
+  }
+  client.Feed(kGetKey);
+  EXPECT_TRUE(client.parked());
+  client.Unpark();
+  EXPECT_EQ(client.Take().status, 200);
+  keyspace.RefillFailed({Code::kQuarantined, "the store went back"});
+  client.Send(kGetKey);
+  EXPECT_EQ(client.Take().status, 503);
 }
 
 TEST(SessionTest, ASlowRequestHoldsBackThoseBehindIt) {
