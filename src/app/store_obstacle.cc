@@ -41,8 +41,8 @@ std::string Advice(int error) {
   return std::string(kElsewhere);
 }
 
-// A file that is there must be ours to read and write.
-Status CheckFile(const fs::path& path) {
+// A file that is there must be ours to use as `mode` (R_OK, W_OK) says.
+Status CheckFile(const fs::path& path, int mode = R_OK | W_OK) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
     return errno == ENOENT || !StaysSo(errno) ? Status()
@@ -51,7 +51,7 @@ Status CheckFile(const fs::path& path) {
   if (S_ISDIR(info.st_mode)) {
     return Refuse(path, "this is a directory, not a file", "move it away");
   }
-  if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || !StaysSo(errno)) {
+  if (::access(path.c_str(), mode) == 0 || !StaysSo(errno)) {
     return {};
   }
   return Refuse(path, Reason(errno), Advice(errno));
@@ -72,7 +72,7 @@ Status CheckDirectory(const fs::path& path) {
     return Refuse(path, fmt::format("cannot be created: {}", Reason(errno)), Advice(errno));
   }
   if (!S_ISDIR(info.st_mode)) return Refuse(path, "this is not a directory", kElsewhere);
-  if (::faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) == 0 || !StaysSo(errno)) {
+  if (::access(path.c_str(), W_OK | X_OK) == 0 || !StaysSo(errno)) {
     return {};
   }
   return Refuse(path, Reason(errno), Advice(errno));
@@ -102,9 +102,9 @@ Status FindObstacle(const fs::path& data_dir, std::string_view store_url) {
   if (!directory.has_filename()) directory = directory.parent_path();  // "data/"
   const fs::path database = (directory / store_url.substr(kSqlite.size())).lexically_normal();
   if (Status status = CheckDirectory(directory); !status.ok()) return status;
-  for (const char* const name : {"witness", "witness.lock"}) {
-    if (Status status = CheckFile(directory / name); !status.ok()) return status;
-  }
+  // The witness is replaced, not written to.
+  if (Status status = CheckFile(directory / "witness", R_OK); !status.ok()) return status;
+  if (Status status = CheckFile(directory / "witness.lock"); !status.ok()) return status;
   if (Status status = CheckDirectory(database.parent_path()); !status.ok()) return status;
   return CheckDatabase(database);
 }

@@ -68,11 +68,50 @@ TEST_F(StoreObstacleTest, WhatIsNoDatabaseIsNamed) {
   EXPECT_THAT(Said(directory_.path(), "sqlite:folder.db"), HasSubstr("this is a directory"));
 }
 
+// Root may do everything, so for a while the test is nobody, and the files are nobody's.
+class AsNobody {
+ public:
+  explicit AsNobody(const fs::path& directory) : root_(::geteuid() == 0) {
+    if (!root_) return;
+    EXPECT_EQ(::chown(directory.c_str(), kNobody, kNobody), 0);
+    for (const auto& entry : fs::directory_iterator(directory)) {
+      EXPECT_EQ(::chown(entry.path().c_str(), kNobody, kNobody), 0);
+    }
+    EXPECT_EQ(::setresuid(kNobody, kNobody, 0), 0);
+  }
+  ~AsNobody() {
+    if (!root_) return;
+    EXPECT_EQ(::setresuid(0, 0, 0), 0);
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+
+ private:
+  static constexpr uid_t kNobody = 65534;
+  const bool root_;
+};
+
 TEST_F(StoreObstacleTest, AFileThatMayNotBeWrittenIsNamed) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  Write("witness.lock", "");
+  fs::permissions(Path("witness.lock"), fs::perms::owner_read);
+  const AsNobody nobody(directory_.path());
+  EXPECT_THAT(Said(directory_.path()), HasSubstr("witness.lock: Permission denied; give user"));
+}
+
+TEST_F(StoreObstacleTest, ADirectoryThatMayNotBeWrittenIsNamed) {
+  fs::permissions(directory_.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  {
+    const AsNobody nobody(directory_.path());
+    EXPECT_THAT(Said(directory_.path()), HasSubstr("Permission denied; give user"));
+  }
+  fs::permissions(directory_.path(), fs::perms::owner_all);  // For whoever cleans up.
+}
+
+TEST_F(StoreObstacleTest, AWitnessNeedOnlyBeReadable) {
   Write("witness", "");
   fs::permissions(Path("witness"), fs::perms::owner_read);
-  EXPECT_THAT(Said(directory_.path()), HasSubstr("witness: Permission denied; give user"));
+  const AsNobody nobody(directory_.path());
+  EXPECT_EQ(Said(directory_.path()), "");
 }
 
 }  // namespace

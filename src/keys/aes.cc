@@ -18,6 +18,7 @@
 #include "base/check.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #define KEYMILL_AES_NI __attribute__((target("aes,sse4.1")))
 #endif
@@ -154,7 +155,13 @@ bool HaveHardwareAes() {
 
 bool HaveVectorAes() {
 #if defined(__x86_64__)
-  return HaveHardwareAes() && __builtin_cpu_supports("vaes") && __builtin_cpu_supports("avx512f") &&
+  // VAES by hand: clang 14 does not know its name.
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  const bool vaes = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_VAES) != 0;
+  return vaes && HaveHardwareAes() && __builtin_cpu_supports("avx512f") &&
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
 #else

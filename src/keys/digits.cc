@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/fork.h"
 #include "base/mutex.h"
 
 namespace keymill::keys {
@@ -26,6 +27,7 @@ std::shared_ptr<const Digits::Pairs> Digits::PairsOf(std::string_view symbols) {
         KEYMILL_GUARDED_BY(mu);
   };
   static auto* const tables = new Tables;
+  const ForkHold no_child_inherits_the_lock;
   const MutexLock lock(tables->mu);
   auto found = tables->by_symbols.find(symbols);
   if (found != tables->by_symbols.end()) {

@@ -40,7 +40,6 @@ bool KeyWindow::Claim(std::uint64_t batch) {
 void KeyWindow::Publish(std::uint64_t batch, const char* keys) {
   std::atomic<std::uint64_t>& tag = tags_[batch % kSlots];
   KEYMILL_CHECK(tag.load(std::memory_order_relaxed) == Busy(batch));
-  if (keys == nullptr) return tag.store(0, std::memory_order_release);
   for (std::uint64_t i = 0; i < kBatch; ++i, keys += key_size_) {
     std::array<std::uint64_t, kWordsMax> key{};
     std::memcpy(key.data(), keys, key_size_);

@@ -34,7 +34,8 @@ class KeyWindow {
   // caller then must Publish.
   bool Claim(std::uint64_t batch);
 
-  // The keys of a claimed batch, one behind the other; or nothing, to give the claim back.
+  // The keys of a claimed batch, one behind the other. A claim is never given back: tags only
+  // grow, so that a reader that sees the same tag before and after knows that nobody wrote.
   void Publish(std::uint64_t batch, const char* keys);
 
  private:

@@ -51,8 +51,9 @@ TEST(KeyWindowTest, ABatchIsMadeOnceAndNeverReplacedByAnOlderOne) {
   EXPECT_FALSE(window.Claim(5)) << "it is here";
   EXPECT_FALSE(window.Claim(1)) << "the past is not wanted";
   ASSERT_TRUE(window.Claim(9));
-  window.Publish(9, nullptr);  // It could not be made.
-  EXPECT_TRUE(window.Claim(9)) << "then another may try";
+  EXPECT_FALSE(window.Claim(5)) << "nor while its place is being written";
+  window.Publish(9, KeysOf(9, 7).data());
+  EXPECT_FALSE(window.Claim(5)) << "nor ever again";
 }
 
 TEST(KeyWindowTest, AReaderThatIsOvertakenGetsNothingRatherThanAnotherKey) {

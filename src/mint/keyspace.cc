@@ -63,11 +63,9 @@ std::size_t Keyspace::TakeKey(char* out) {
 }
 
 void Keyspace::MakeBatch(std::uint64_t batch) {
-  if (!window_->Claim(batch)) return;
   std::uint64_t first = 0;
-  if (!reservoir_.Peek(batch * KeyWindow::kBatch, KeyWindow::kBatch, first)) {
-    return window_->Publish(batch, nullptr);
-  }
+  if (!reservoir_.Peek(batch * KeyWindow::kBatch, KeyWindow::kBatch, first)) return;
+  if (!window_->Claim(batch)) return;
   std::array<char, KeyWindow::kBatch * KeyWindow::kKeySizeMax> keys;
   codec_.Encode(first, KeyWindow::kBatch, {}, keys.data());
   window_->Publish(batch, keys.data());

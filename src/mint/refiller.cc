@@ -22,6 +22,9 @@ constexpr std::chrono::milliseconds kRetryPause{50};
 // Blocks reserved for one keyspace before the others get their turn.
 constexpr int kBlocksPerTurn = 64;
 
+// How often a stop asks a store that does not answer, over all its blocks.
+constexpr int kCloseAttempts = 2;
+
 }  // namespace
 
 void Engine::Notify() {
@@ -59,7 +62,9 @@ MonotonicTime Engine::Step() {
     reachable = Refill(*keyspace);
     if (!reachable) break;
   }
-  if (!reachable) {
+  if (reachable) {
+    reserving_ = true;  // Nobody wants what was refused any more.
+  } else {
     retry_not_before_ = clock_.Monotonic() + kRetryPause;
     return retry_not_before_;
   }
@@ -199,12 +204,16 @@ void Engine::Audit() {
   // read after the store may be ahead of what was read, although nothing went back.
   const std::vector<Keyspace*> keyspaces = catalog_.All();
   if (keyspaces.empty()) return;
-  std::vector<std::pair<Keyspace*, Witness>> witnessed;
+  std::vector<std::pair<Keyspace*, std::optional<Witness>>> witnessed;
+  bool readable = true;  // Asked no further once it is not: each attempt may take a second.
   for (Keyspace* const keyspace : keyspaces) {
-    Result<Witness> seen = Witnessed(keyspace->id());
-    // Without a witness there is nothing to compare with; the next reservation says why.
-    if (!seen.ok()) return;
-    witnessed.emplace_back(keyspace, *seen);
+    std::optional<Witness> known;
+    if (readable) {
+      Result<Witness> seen = Witnessed(keyspace->id());
+      readable = seen.ok();
+      if (readable) known = *seen;
+    }
+    witnessed.emplace_back(keyspace, known);
   }
   Result<std::vector<KeyspaceRecord>> records = store_->ListKeyspaces(StoreDeadline());
   if (!records.ok()) {
@@ -229,7 +238,11 @@ void Engine::Audit() {
                                            keyspace->name())});
       continue;
     }
-    AuditOne(*keyspace, *found, seen);
+    if (seen) {
+      AuditOne(*keyspace, *found, *seen);
+    } else {
+      keyspace->Observe(*found);  // The next reservation says why there is no witness.
+    }
   }
 }
 
@@ -274,17 +287,24 @@ std::uint64_t Engine::Close() {
   }
   if (thread_.joinable()) thread_.join();
   std::uint64_t given_back = 0;
-  Status away;  // Once the store did not answer, nothing more is tried: somebody waits for us.
+  // A busy sibling may hold the witness or the store for a moment. Once nothing answers, the
+  // rest is burned: somebody waits for us to end.
+  int attempts = kCloseAttempts;
+  Status away;
   const MutexLock lock(refill_mu_);
   for (Keyspace* const keyspace : catalog_.All()) {
     for (const Keyspace::Settlement& block : keyspace->Close()) {
       Status done = away;
-      if (away.ok()) done = GiveBack(*keyspace, block.block_id, block.first_unused);
+      while (attempts > 0) {
+        done = GiveBack(*keyspace, block.block_id, block.first_unused);
+        if (done.code() != Code::kUnavailable && done.code() != Code::kDeadlineExceeded) break;
+        away = done;
+        --attempts;
+      }
       if (done.ok()) {
         given_back += block.unused;
         continue;
       }
-      if (done.code() == Code::kUnavailable || done.code() == Code::kDeadlineExceeded) away = done;
       if (block.unused == 0) continue;  // Nothing is lost with it.
       Log(LogLevel::kWarn, "mint", "{}; {} numbers of {} are burned", done.message(), block.unused,
           keyspace->name());

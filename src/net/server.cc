@@ -32,6 +32,9 @@ constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::milliseconds kWarnEvery{1'000};
 constexpr std::chrono::milliseconds kDrainPoll{5};
 
+// Of the time for a drain, what is kept for the connections that nobody has accepted yet.
+constexpr std::chrono::milliseconds kQueueTime{1'000};
+
 }  // namespace
 
 // One listener, on the first loop, deals connections to the loops in turn: each gets its
@@ -91,7 +94,8 @@ class Server::Impl {
               *loop, [&each = *loop] { each.Drain(); }, deadline))
         return false;
     }
-    if (!AwaitOwed(deadline)) return false;
+    // Whoever takes long must not cost those behind it their answers.
+    static_cast<void>(AwaitOwed(deadline - std::min(kQueueTime, timeout / 4)));
     if (!RunOn(
             *loops_.front(), [this] { EmptyQueue(); }, deadline))
       return false;

@@ -70,6 +70,7 @@ HttpReader::Outcome HttpReader::ReadRequest(std::string_view input) {
     const Outcome again = Parse(input.substr(0, header_size_));
     KEYMILL_CHECK(again == Outcome::kRequest);
   }
+  remembered_.clear();  // Only the very request before counts.
   if (!chunked_ && content_length_ == 0) Remember(input.substr(0, header_size_));
   request_.body = chunked_ ? chunks_.data() : input.substr(header_size_, content_length_);
   consumed_ = header_size_ + (chunked_ ? chunks_.consumed() : content_length_);
@@ -83,7 +84,6 @@ void HttpReader::Restart() {
 }
 
 void HttpReader::Remember(std::string_view header) {
-  remembered_.clear();
   if (header.size() > kRememberedMax) return;
   remembered_.assign(header);
   remembered_request_ = request_;

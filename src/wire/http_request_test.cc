@@ -632,6 +632,16 @@ TEST(HttpReaderTest, OnlyTheSameBytesAreARepetition) {
   EXPECT_FALSE(reader.repeated()) << "bodies may differ";
   EXPECT_EQ(reader.request().body, "ab");
   reader.Release();
+  // What came before the one before does not count.
+  for (const std::string& between : {with_body, longer}) {
+    ASSERT_EQ(reader.Read(plain), Outcome::kRequest);
+    reader.Release();
+    ASSERT_EQ(reader.Read(between), Outcome::kRequest);
+    reader.Release();
+    ASSERT_EQ(reader.Read(plain), Outcome::kRequest);
+    EXPECT_FALSE(reader.repeated()) << "after " << between;
+    reader.Release();
+  }
   // One that has begun to arrive is read on, even if it turns out to be the same.
   ASSERT_EQ(reader.Read(plain), Outcome::kRequest);
   reader.Release();

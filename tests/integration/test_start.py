@@ -75,11 +75,6 @@ class Start(ScenarioTest):
                 done = run_keymill("mint", "--data-dir", folder, cwd=self.directory)
                 self.assertEqual(done.returncode, REFUSED, done.stderr)
 
-    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
-    def test_a_directory_that_may_not_be_written_is_refused(self):
-        (self.directory / "data").mkdir(mode=0o500)
-        self.said("Permission denied", "--data-dir", code=REFUSED)
-
     def test_what_may_pass_is_waited_for_and_said(self):
         run_keymill("mint", cwd=self.directory)
         port = free_port()

@@ -66,6 +66,33 @@ TEST(SessionTest, ARepeatedRequestIsAnsweredLikeTheFirst) {
   EXPECT_EQ(client.output(), "");
 }
 
+// Between two equal requests, one that mints with a body: what it did must not be taken for
+// what the first one wants.
+TEST(SessionTest, ARequestInBetweenDoesNotChangeWhatAnotherMeans) {
+  TestServer server;
+  server.Create("other", DefaultRecipe(Kind::kShuffled));
+  for (const std::string_view first :
+       {"GET /livez", "HEAD /livez", "GET /readyz", "GET /v1/keyspaces/default", "GET /nowhere",
+        "POST /v1/keyspaces/default/keys", "POST /v1/keyspaces/default/keys?count=5",
+        "DELETE /v1/keyspaces/nobody", "PUT /get-key"}) {
+    for (const std::string_view fields : {"", "Origin: https://evil.example\r\n"}) {
+      Client client(server);
+      const std::string request = fmt::format("{} HTTP/1.1\r\nHost: a\r\n{}\r\n", first, fields);
+      const bool head = first.starts_with("HEAD");
+      client.Send(request);
+      const Response before = client.Take(head);
+      client.Ask("POST", "/v1/keyspaces/other/keys", "", "{\"count\":1}");
+      client.Send(request);
+      const Response after = client.Take(head);
+      EXPECT_EQ(after.status, before.status) << request;
+      EXPECT_EQ(after.header("content-type"), before.header("content-type")) << request;
+      EXPECT_EQ(after.body.size(), before.body.size()) << request;
+      EXPECT_EQ(after.body.find("\"other\""), std::string::npos) << request << after.body;
+      EXPECT_EQ(client.output(), "") << request;
+    }
+  }
+}
+
 TEST(SessionTest, ARepeatedRequestWaitsForABlockLikeAnyOther) {
   TestServer server;
   Client client(server);
