@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "app/bench_command.h"
 #include "app/commands.h"
 #include "app/config/settings_table.h"
 #include "app/output.h"
@@ -271,7 +272,7 @@ constexpr std::string_view kShortHelp =
     "  keymill mint -n 5                 five keys, without a server\n"
     "  keymill keyspace create orders --kind sequence --alphabet decimal\n"
     "\n"
-    "Verbs: serve, mint, explain, keyspace, recover, verify, version.\n"
+    "Verbs: serve, mint, explain, keyspace, recover, verify, bench, version.\n"
     "keymill VERB --help says more.\n";
 
 // The exit code of a verb that ended with `code`, its data included.
@@ -308,6 +309,7 @@ int RunCli(int argc, char** argv) {
   AddExplain(app, parsed);
   AddKeyspace(app, parsed);
   AddVerify(app, parsed);
+  AddBench(app, parsed.run);
   AddVersion(app, parsed);
   if (argc < 2) {
     Say("{}", kShortHelp);
