@@ -9,15 +9,13 @@
 namespace keymill::load {
 namespace {
 
-constexpr std::size_t kBatchesPerProducer = 32;  // 2 MiB, some 200,000 keys.
+// 8 MiB, some 900,000 keys: what comes while the table grows or goes to disk.
+constexpr std::size_t kBatchesPerProducer = 128;
 
 }  // namespace
 
 KeyChecker::KeyChecker(const DuplicateFinderOptions& options, std::size_t producers)
-    : finder_(options) {
-  for (std::size_t i = 0; i < producers * kBatchesPerProducer; ++i) {
-    empty_.push_back(std::make_unique<KeyBatch>());
-  }
+    : finder_(options), batches_left_(producers * kBatchesPerProducer) {
   thread_ = std::thread([this] { Work(); });
 }
 
@@ -25,6 +23,10 @@ KeyChecker::~KeyChecker() { Stop(); }
 
 void KeyChecker::Submit(std::unique_ptr<KeyBatch>& batch) {
   const MutexLock lock(mu_);
+  if (empty_.empty() && batches_left_ > 0) {
+    --batches_left_;
+    empty_.push_back(std::make_unique<KeyBatch>());
+  }
   if (empty_.empty()) {
     const MonotonicTime began = SystemClock().Monotonic();
     while (empty_.empty()) changed_.Wait(mu_);

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -102,6 +103,7 @@ class KeyChecker {
   CondVar changed_;
   std::deque<std::unique_ptr<KeyBatch>> full_ KEYMILL_GUARDED_BY(mu_);
   std::vector<std::unique_ptr<KeyBatch>> empty_ KEYMILL_GUARDED_BY(mu_);
+  std::size_t batches_left_ KEYMILL_GUARDED_BY(mu_);  // That may still be made.
   bool stopping_ KEYMILL_GUARDED_BY(mu_) = false;
   std::thread thread_;  // Last: it uses all of the above.
 };
