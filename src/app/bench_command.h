@@ -4,7 +4,7 @@
 
 #include <functional>
 
-namespace CLI {
+namespace CLI {  // NOLINT: the library's name.
 class App;
 }  // namespace CLI
 

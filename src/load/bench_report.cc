@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -31,7 +32,7 @@ double PerSecond(std::uint64_t count, double seconds) {
 }
 
 std::string RateText(std::uint64_t count, double seconds) {
-  return CountText(static_cast<std::uint64_t>(PerSecond(count, seconds) + 0.5)) + "/s";
+  return CountText(static_cast<std::uint64_t>(std::llround(PerSecond(count, seconds)))) + "/s";
 }
 
 std::string DuplicatesText(const BenchProgress& progress) {
