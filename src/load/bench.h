@@ -40,7 +40,8 @@ struct BenchOptions {
   std::size_t threads = 1;       // At most one per connection is used.
 
   // The end: after this time, or when so many requests were sent (0: no such end), whichever
-  // comes first. With stages, their sum is the time.
+  // comes first. With stages, their sum is the time. A closed loop also ends when no server
+  // has shown a sign of life for 30 s.
   Nanoseconds duration = std::chrono::seconds(10);
   std::uint64_t requests = 0;
 

@@ -23,7 +23,7 @@ struct BenchStats {
   std::uint64_t lost = 0;                            // The connection ended before the answer.
   std::uint64_t malformed = 0;                       // The answer was none.
   std::uint64_t unanswered = 0;                      // No answer within five seconds of the end.
-  std::uint64_t unsent = 0;   // Due, but no connection was free before the end.
+  std::uint64_t unsent = 0;   // Due, but no connection was free within a second of the end.
   std::uint64_t refused = 0;  // A connection could not be made.
 
   std::uint64_t keys = 0;

@@ -22,6 +22,7 @@ constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kPublishNs = 100 * kMs;
 constexpr std::int64_t kReopenNs = 50 * kMs;         // Before a lost connection is made again.
 constexpr std::int64_t kLastAnswersNs = 5000 * kMs;  // How long the end waits for answers.
+constexpr std::int64_t kSilenceNs = 30'000 * kMs;    // After which a closed loop gives up.
 constexpr std::size_t kBufferSize = std::size_t{256} << 10;
 constexpr int kEventsMax = 512;
 constexpr std::int64_t kNone = -1;
@@ -100,6 +101,8 @@ void BenchWorker::Turn(std::int64_t now) {
     stopping_ = true;
     if (now >= run_.end_ns) CountUnsent();
   }
+  // Without this a number of requests would be no end when the server is gone.
+  if (run_.schedule == nullptr && now - heard_ns_ >= kSilenceNs) stopping_ = true;
   if (now >= publish_ns_) {
     Publish();
     publish_ns_ = now + kPublishNs;
@@ -199,6 +202,7 @@ void BenchWorker::OnConnected(Connection& connection) {
   socklen_t size = sizeof error;
   ::getsockopt(connection.fd, SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) return Lose(connection);
+  heard_ns_ = now_ns_;
   connection.state = State::kOpen;
   Watch(connection, EPOLL_CTL_MOD, false);
   Refill(connection);
@@ -210,6 +214,7 @@ void BenchWorker::OnReadable(Connection& connection) {
   if (got <= 0) return Lose(connection);
   const auto size = static_cast<std::size_t>(got);
   stats_.bytes += size;
+  heard_ns_ = now_ns_;
   current_ = &connection;
   unasked_ = false;
   const bool fine = connection.reader->Consume({buffer_.data(), size}, *this);

@@ -113,6 +113,7 @@ class BenchWorker : private AnswerSink {
   std::uint64_t next_;            // Open loop: the next request of this worker …
   std::int64_t next_due_ns_ = 0;  // … and when it is due; -1 when there is none.
   std::int64_t now_ns_ = 0;       // When the event that is being handled was seen.
+  std::int64_t heard_ns_ = 0;     // When a server last showed a sign of life.
   std::int64_t publish_ns_ = 0;
   std::int64_t give_up_ns_ = 0;
   std::uint64_t under_way_ = 0;
