@@ -21,6 +21,9 @@ namespace {
 // A level parts its keys by 256, so 8 levels part any input; more means a broken hash.
 constexpr int kDepthMax = 8;
 
+// Keys whose slots in the table are fetched while others are compared.
+constexpr std::size_t kAtOnce = 16;
+
 KeyHash RandomHash() {
   std::array<std::uint8_t, sizeof(std::uint64_t)> bytes{};
   RandomBytes(bytes);
@@ -46,11 +49,27 @@ DuplicateFinder::DuplicateFinder(const DuplicateFinderOptions& options)
 }
 
 Status DuplicateFinder::Add(std::string_view key, std::uint64_t place) {
-  ++keys_;
-  const std::uint64_t known = table_.size();
-  Status status = AddTo(whole_, key, {.first = place, .second = 0, .count = 1});
-  if (!whole_.spill && table_.size() == known) ++repeats_;
-  return status;
+  return Add({&key, 1}, place);
+}
+
+Status DuplicateFinder::Add(std::span<const std::string_view> keys, std::uint64_t place) {
+  std::array<std::uint64_t, kAtOnce> hashes{};
+  while (!keys.empty()) {
+    const std::size_t count = std::min(keys.size(), kAtOnce);
+    for (std::size_t i = 0; i < count; ++i) {
+      hashes[i] = whole_.hash(keys[i]);
+      if (!whole_.spill) table_.Prefetch(hashes[i]);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t known = table_.size();
+      const Sightings sightings{.first = place++, .second = 0, .count = 1};
+      if (Status status = AddTo(whole_, keys[i], hashes[i], sightings); !status.ok()) return status;
+      ++keys_;
+      if (!whole_.spill && table_.size() == known) ++repeats_;
+    }
+    keys = keys.subspan(count);
+  }
+  return Status::Ok();
 }
 
 Status DuplicateFinder::Finish() {
@@ -60,8 +79,8 @@ Status DuplicateFinder::Finish() {
   return Status::Ok();
 }
 
-Status DuplicateFinder::AddTo(Level& level, std::string_view key, const Sightings& sightings) {
-  const std::uint64_t hashed = level.hash(key);
+Status DuplicateFinder::AddTo(Level& level, std::string_view key, std::uint64_t hashed,
+                              const Sightings& sightings) {
   if (!level.spill) {
     if (table_.Add(key, hashed, sightings)) return Status::Ok();
     if (Status status = Spill(level); !status.ok()) return status;
@@ -102,7 +121,8 @@ Status DuplicateFinder::CheckPart(Level& above, std::size_t part) {
   table_.Reset(level.hash, above.spill->records(part));
   SpillReader reader(*above.spill, part);
   while (reader.Next()) {
-    if (Status status = AddTo(level, reader.key(), reader.sightings()); !status.ok()) return status;
+    Status status = AddTo(level, reader.key(), level.hash(reader.key()), reader.sightings());
+    if (!status.ok()) return status;
   }
   if (!reader.status().ok()) return reader.status();
   return FinishLevel(level);

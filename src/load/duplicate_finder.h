@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,9 @@ class DuplicateFinder {
   // finished.
   Status Add(std::string_view key, std::uint64_t place);
 
+  // The same for several keys, the first of them at `place`, the others behind it; faster.
+  Status Add(std::span<const std::string_view> keys, std::uint64_t place);
+
   // Compares what is on disk. Errors as with Add.
   Status Finish();
 
@@ -81,7 +85,8 @@ class DuplicateFinder {
     std::optional<SpillFile> spill;  // From the moment when the table was full.
   };
 
-  Status AddTo(Level& level, std::string_view key, const Sightings& sightings);
+  Status AddTo(Level& level, std::string_view key, std::uint64_t hashed,
+               const Sightings& sightings);
   Status Spill(Level& level);
   Status FinishLevel(Level& level);
   Status CheckPart(Level& above, std::size_t part);

@@ -81,9 +81,9 @@ void KeyChecker::Work() {
 }
 
 void KeyChecker::Compare(const KeyBatch& batch) {
-  batch.ForEach([this](std::string_view key) {
-    if (failure_.ok()) failure_ = finder_.Add(key, ++place_);
-  });
+  keys_at_hand_.clear();
+  batch.ForEach([this](std::string_view key) { keys_at_hand_.push_back(key); });
+  if (failure_.ok()) failure_ = finder_.Add(keys_at_hand_, finder_.keys() + 1);
   keys_.store(finder_.keys());
   repeats_.store(finder_.repeats());
   spilled_.store(finder_.spilled());

@@ -92,7 +92,7 @@ class KeyChecker {
 
   DuplicateFinder finder_;  // The checker's thread; after Stop() anybody.
   Status failure_;
-  std::uint64_t place_ = 0;
+  std::vector<std::string_view> keys_at_hand_;  // Of the batch that is being compared.
 
   std::atomic<std::uint64_t> keys_{0};
   std::atomic<std::uint64_t> repeats_{0};

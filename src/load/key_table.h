@@ -41,6 +41,11 @@ class KeyTable {
   // has at most 2^16 - 1 bytes.
   bool Add(std::string_view key, std::uint64_t hashed, const Sightings& sightings);
 
+  // Starts to fetch what Add will look at, so that the memory's answer is there by then.
+  void Prefetch(std::uint64_t hashed) const {
+    __builtin_prefetch(&slots_[hashed & (slots_.size() - 1)], 1);
+  }
+
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::uint64_t repeated() const { return repeats_.size(); }
 
