@@ -109,6 +109,12 @@ Status ReadCheck(const BenchFlags& flags, load::BenchOptions& options) {
   if (!memory || *memory == 0) {
     return Usage(fmt::format("--memory \"{}\" is no size such as 256M or 1G", flags.memory));
   }
+  const auto present = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                       static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (*memory > present) {
+    return Usage(fmt::format("--memory {} is more than this machine has ({}M)", flags.memory,
+                             present >> 20));
+  }
   options.finder.memory_max = *memory;
   return {};
 }

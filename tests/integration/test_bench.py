@@ -232,6 +232,7 @@ class BenchTroubleTest(ScenarioTest):
                 (["--fail-if", "p99=5"], "p99>5ms"),
                 (["--fail-if", "duplicates>0", "--no-check"], "--no-check"),
                 (["--memory", "lots"], "256M"),
+                (["--memory", "900000G"], "more than this machine has"),
                 (["--count", "5"], "--keyspace"),
                 (["--connections", "0"], "--connections"),
                 (["-c", "1", "http://a", "http://b"], "2 URLs"),
