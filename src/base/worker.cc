@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/thread_name.h"
+
 namespace keymill {
 
 Worker::Worker(std::size_t queue_max) : queue_max_(queue_max), thread_([this] { Run(); }) {}
@@ -26,6 +28,7 @@ bool Worker::Post(std::function<void()> task) {
 }
 
 void Worker::Run() {
+  NameThisThread("keymill-worker");
   for (;;) {
     std::function<void()> task;
     {

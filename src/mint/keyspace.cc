@@ -127,6 +127,7 @@ Keyspace::Stats Keyspace::stats() {
   return {.issued = reservoir_.taken(),
           .ahead = reservoir_.ahead(),
           .waiting = waiters_.size(),
+          .waited = waiter_count_,
           .rate = rate_.rate(),
           .next = next_,
           .blocks_reserved = blocks_reserved_,

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/thread_name.h"
 #include "mint/engine.h"
 
 namespace keymill::mint {
@@ -34,6 +35,7 @@ void Engine::Notify() {
 }
 
 void Engine::Run() {
+  NameThisThread("keymill-refill");
   for (;;) {
     const MonotonicTime due = Step();
     const MutexLock lock(mu_);

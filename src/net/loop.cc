@@ -7,6 +7,8 @@
 
 #include <boost/asio/post.hpp>
 
+#include "base/thread_name.h"
+
 namespace keymill::net {
 namespace {
 
@@ -45,7 +47,10 @@ Loop::~Loop() {
 }
 
 void Loop::Start() {
-  thread_ = std::thread([this] { context_.run(); });
+  thread_ = std::thread([this] {
+    NameThisThread("keymill-loop");
+    context_.run();
+  });
 }
 
 void Loop::Stop() { context_.stop(); }
@@ -86,12 +91,13 @@ bool Loop::Owes() {
 // more than the request.
 void Loop::Tick() {
   const MonotonicTime time = now();
-  const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
-  for (const auto& connection : all) {
+  ticked_.assign(connections_.begin(), connections_.end());  // Closing one changes the set.
+  for (const auto& connection : ticked_) {
     connection->CheckDeadline(time);
     if (!draining_ || !connection->idle()) continue;
     if (time >= std::max(drain_began_, connection->idle_since()) + kIdleDrain) connection->Close();
   }
+  ticked_.clear();
   if (connections_.empty()) {
     ticking_ = false;
     return;

@@ -83,7 +83,8 @@ class Loop {
   bool draining_ = false;
   MonotonicTime drain_began_;
   std::unordered_set<std::shared_ptr<Connection>> connections_;
-  std::vector<std::weak_ptr<Connection>> owed_;  // What Owes has yet to see idle or gone.
+  std::vector<std::shared_ptr<Connection>> ticked_;  // Used within Tick; keeps its memory.
+  std::vector<std::weak_ptr<Connection>> owed_;      // What Owes has yet to see idle or gone.
   std::thread thread_;
 };
 

@@ -1,0 +1,162 @@
+# Copyright (c) 2026 The Keymill Authors. See LICENSE.
+"""What a request costs the server besides time: heap, memory, other people's patience."""
+
+import json
+import pathlib
+import resource
+import socket
+import statistics
+import struct
+import subprocess
+import time
+
+from keymill_process import Load, Server, build_program
+
+KEY_REQUEST = b"GET /get-key HTTP/1.1\r\nHost: localhost\r\nUser-Agent: keymill\r\n\r\n"
+
+
+def rss_kib(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise RuntimeError("no VmRSS")
+
+
+class Pipeline:
+    """Sends the same requests again and again, `depth` at a time, and waits for the answers."""
+
+    def __init__(self, port, depth):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self.depth = depth
+        self.socket.sendall(KEY_REQUEST)
+        self.answer_size = len(self.socket.recv(65536))
+        self.buffer = bytearray(1 << 20)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def turn(self):
+        self.socket.sendall(KEY_REQUEST * self.depth)
+        left = self.depth * self.answer_size
+        while left > 0:
+            got = self.socket.recv_into(self.buffer)
+            if got == 0:
+                raise RuntimeError("the server has closed the connection")
+            left -= got
+        if left < 0:
+            raise RuntimeError("more bytes than answers have")
+
+
+def allocations(checks, directory, requests):
+    """Nothing is taken from the heap for a request, once everything has been used once."""
+    count_path = directory / "mallocs"
+    preload = build_program("malloc_count")
+    figures = []
+    with Server(directory, "--threads", "1", env={
+            "LD_PRELOAD": str(preload), "MILL_MALLOC_COUNT": str(count_path)}) as server:
+        def count():
+            return struct.unpack("<Q", count_path.read_bytes())[0]
+
+        checks.that(count() > 0, f"the counter counts: {count()} allocations of the loop so far")
+        for depth in (1, 32):
+            with Pipeline(server.port, depth) as pipeline:
+                for _ in range(2000):  # Blocks, batches, buffers and a change of the second.
+                    pipeline.turn()
+                before = count()
+                turns = requests // depth
+                for _ in range(turns):
+                    pipeline.turn()
+                taken = count() - before
+            what = "one at a time" if depth == 1 else f"pipelined {depth} deep"
+            # Once a second the head of the answers is made anew, in memory that it has.
+            checks.that(taken == 0, f"{turns * depth:,} requests {what}: {taken} allocations")
+            figures.append(f"{taken} in {turns * depth:,} {what}")
+    return "allocations: " + "; ".join(figures)
+
+
+def stream(checks, directory, keys):
+    """A stream takes no memory, however long it is and whoever else reads slowly."""
+    reader = build_program("stream_reader")
+    per_request = min(keys, 100_000_000)
+    requests = keys // per_request
+    figures = []
+    with Server(directory) as server:
+        server.ask("PUT", "/v1/keyspaces/counted",
+                   {"kind": "sequence", "alphabet": "base62", "length": 7})
+
+        def run(what):
+            arguments = [str(reader), str(server.port), "counted", str(per_request)]
+            subprocess.run([*arguments[:3], "1000000", "1"], check=True, stdout=subprocess.DEVNULL)
+            before = rss_kib(server.pid)
+            with subprocess.Popen([*arguments, str(requests)], stdout=subprocess.PIPE,
+                                  text=True) as process:
+                largest = before
+                while process.poll() is None:
+                    largest = max(largest, rss_kib(server.pid))
+                    time.sleep(0.05)
+                seen = json.loads(process.stdout.read())
+            checks.that(seen["keys"] == keys and seen["broken"] == 0,
+                        f"{what}: {seen['keys']:,} keys in {requests} answers")
+            checks.that(seen["out_of_order"] == 0,
+                        f"{what}: each key is larger than the one before, so 0 duplicates")
+            growth = largest - before
+            checks.that(abs(growth) <= 1024, f"{what}: the server grew by {growth} KiB")
+            figures.append(f"{seen['keys']:,} keys {what}, {seen['out_of_order']} out of order, "
+                           f"{growth:+} KiB, {seen['bytes'] / seen['seconds'] / 1e6:.0f} MB/s")
+
+        run("alone")
+        with socket.create_connection(("127.0.0.1", server.port)) as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            slow.sendall(b"POST /v1/keyspaces/counted/keys?count=100000000 HTTP/1.1\r\n"
+                         b"Host: localhost\r\nAccept: text/plain\r\nContent-Length: 0\r\n\r\n")
+            slow.settimeout(5)
+            slow.recv(1)
+            run("beside a reader of a byte")
+            checks.that(slow.recv(1) != b"", "the slow reader is still served")
+    return "; ".join(figures)
+
+
+def connections(checks, directory, count, seconds, rounds):
+    """Idle connections cost little memory, and the busy ones nothing."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, count + 4096), hard))
+    busy = 100
+    alone, among = [], []
+    idle = []
+    each = 0.0
+    with Server(directory) as server:
+        def p99(name):
+            with Load([server.port], directory / name, connections=busy,
+                      duration=seconds) as load:
+                report = load.finish()
+            checks.that(not report["failures"], f"{name}: failures {report['failures'] or 'none'}")
+            return report["p99_ms"]
+
+        try:
+            p99("warm")
+            for round_number in range(rounds):
+                alone.append(p99(f"alone-{round_number}"))
+                before = rss_kib(server.pid)
+                for _ in range(count):
+                    one = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+                    idle.append(one)
+                    one.sendall(KEY_REQUEST)
+                    if not one.recv(4096):
+                        raise RuntimeError("closed at once")
+                each = max(each, (rss_kib(server.pid) - before) / count)
+                among.append(p99(f"among-{round_number}"))
+                while idle:
+                    idle.pop().close()
+        finally:
+            for one in idle:
+                one.close()
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    checks.that(each <= 16, f"{count:,} connections that were used once: {each:.1f} KiB each")
+    ratio = statistics.median(among) / statistics.median(alone)
+    checks.that(ratio <= 2, f"p99 of {busy} busy ones: {statistics.median(alone):.2f} ms alone, "
+                            f"{statistics.median(among):.2f} ms among them, {ratio:.2f} times")
+    return (f"{each:.1f} KiB for each of {count:,} connections; p99 of {busy} busy ones is "
+            f"{ratio:.2f} times that without the others")
