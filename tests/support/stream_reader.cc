@@ -24,6 +24,8 @@
 
 namespace {
 
+using SteadyClock = std::chrono::steady_clock;
+
 [[noreturn]] void Die(const char* what) {
   std::perror(what);
   std::exit(2);
@@ -165,15 +167,14 @@ int main(int argc, char** argv) {
   Input input(fd);
   Checker checker;
   int broken = 0;
-  const auto began = std::chrono::steady_clock::now();
+  const auto began = SteadyClock::now();
   for (int i = std::atoi(argv[4]); i > 0; --i) {
     if (::send(fd, request.data(), request.size(), 0) < 0) Die("send");
     if (ReadAnswer(input, checker)) continue;
     ++broken;
     break;
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double seconds = std::chrono::duration<double>(SteadyClock::now() - began).count();
   std::printf(
       "{\"keys\":%llu,\"out_of_order\":%llu,\"broken\":%d,\"bytes\":%llu,\"seconds\":%.3f}\n",
       static_cast<unsigned long long>(checker.keys()),
