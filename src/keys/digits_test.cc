@@ -86,7 +86,8 @@ RC_GTEST_PROP(CountingTextProperty, IsWhatAnOdometerShows, ()) {
   const auto length = *rc::gen::inRange<std::uint32_t>(static_cast<std::uint32_t>(least), 29);
   std::uint64_t end = 1;
   for (std::uint32_t i = 0; i < length && end < kEnd / symbols.size(); ++i) end *= symbols.size();
-  const std::uint64_t count = std::min<std::uint64_t>(*rc::gen::inRange(1, 700), end);
+  const std::uint64_t count =
+      std::min<std::uint64_t>(*rc::gen::inRange<std::uint64_t>(1, 700), end);
   const std::uint64_t first = *rc::gen::inRange<std::uint64_t>(0, end - count + 1);
 
   std::string expected;

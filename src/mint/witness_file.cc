@@ -227,13 +227,17 @@ Status WitnessFile::Bind(std::string_view store_id, std::string_view location) {
                                    location, id, store_id, path_.string()));
       return false;
     }
-    bound_[std::string(store_id)] = location;
     std::string& known = contents.locations[std::string(store_id)];
     if (known == location) return false;
     known = location;
     return true;
   });
-  return refused.ok() ? done : refused;
+  if (!refused.ok()) return refused;
+  if (done.ok()) {
+    const MutexLock lock(mu_);
+    bound_[std::string(store_id)] = location;
+  }
+  return done;
 }
 
 Result<Witness> WitnessFile::Read(std::string_view store_id, std::string_view keyspace_id) {
