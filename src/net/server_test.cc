@@ -480,6 +480,7 @@ TEST(ServerTest, ADrainWithNothingInFlightIsImmediate) {
   EXPECT_LT(SystemClock().Monotonic() - began, 400ms);
 }
 
+#if !defined(__SANITIZE_ADDRESS__)  // Its vptr check opens pipes, which there is no room for.
 TEST(ServerTest, RunningOutOfFilesIsToldOnceASecond) {
   Shared shared;
   const auto server = StartServer(shared);
@@ -501,6 +502,7 @@ TEST(ServerTest, RunningOutOfFilesIsToldOnceASecond) {
   EXPECT_NE(first, std::string::npos);
   EXPECT_EQ(log.find("accept on port", first + 1), std::string::npos) << log;
 }
+#endif
 
 TEST(ServerTest, ADrainEndsAtItsDeadline) {
   Shared shared;

@@ -94,7 +94,8 @@ TEST(SessionTest, ARequestInBetweenDoesNotChangeWhatAnotherMeans) {
 }
 
 TEST(SessionTest, ARepeatedRequestWaitsForABlockLikeAnyOther) {
-  TestServer server;
+  FakeClock clock;  // Without a refiller beside us.
+  TestServer server(clock);
   Client client(server);
   client.Send(kGetKey);
   EXPECT_EQ(client.Take().status, 200);

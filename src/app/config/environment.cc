@@ -68,6 +68,7 @@ std::vector<std::string_view> KnownNames() {
 // The common prefix would make every name look near.
 std::string FileSuggestion(std::string_view stem, const std::vector<std::string_view>& known) {
   std::vector<std::string_view> words;
+  words.reserve(known.size());
   for (const std::string_view name : known) words.push_back(name.substr(kPrefix.size()));
   const std::string_view nearest = Nearest(stem.substr(kPrefix.size()), words);
   return nearest.empty() ? "" : fmt::format("; did you mean {}{}?", kPrefix, nearest);
