@@ -53,7 +53,7 @@ Words ToWords(const Block& block) {
 
 Block ToBlock(Words words) {
   // Stored whole: the AES loads it whole, and would have to wait for two halves.
-  typedef std::uint64_t Pair __attribute__((vector_size(16)));
+  using Pair = std::uint64_t __attribute__((vector_size(16)));
   const Pair pair = {FromBigEndian(words.high), FromBigEndian(words.low)};
   Block block;
   std::memcpy(block.bytes.data(), &pair, sizeof pair);
