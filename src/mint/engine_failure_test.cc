@@ -163,6 +163,25 @@ TEST_F(EngineFailureTest, AStoreThatIsAwayDoesNotMakeAKeyspaceUnknown) {
   EXPECT_EQ(engine->Lookup("k").code(), Code::kNotFound);
 }
 
+// A sibling held the lock for a moment.
+TEST_F(EngineFailureTest, ATailIsOfferedOnceMoreBeforeItIsBurned) {
+  auto engine = StartFaulty(Options());
+  EXPECT_EQ(MintNumbers(*engine, Create(*engine, Orders()), 10).back(), 10U);
+  faults_->give_back.push_back({{Code::kUnavailable, "busy"}, {}});
+  EXPECT_EQ(engine->Close(), 90U);
+  engine = StartFaulty(Options());
+  EXPECT_EQ(MintNumbers(*engine, Create(*engine, Orders()), 1).front(), 11U) << "nothing is lost";
+}
+
+TEST_F(EngineFailureTest, AStoreThatStaysAwayIsNotAskedForEveryBlock) {
+  auto engine = StartFaulty(Options());
+  Create(*engine, Orders());
+  Create(*engine, Orders(), "k2");
+  engine->StepForTest();
+  for (int i = 0; i < 2; ++i) faults_->give_back.push_back({{Code::kUnavailable, "away"}, {}});
+  EXPECT_EQ(engine->Close(), 0U) << "both keyspaces' blocks are burned after two attempts";
+}
+
 TEST_F(EngineFailureTest, ATailThatCannotBeGivenBackIsBurned) {
   auto engine = StartFaulty(Options());
   EXPECT_EQ(MintNumbers(*engine, Create(*engine, Orders()), 10).back(), 10U);
