@@ -2,21 +2,17 @@
 
 #include "net/connection.h"
 
+#include <cerrno>
 #include <utility>
 
-#include <boost/asio/post.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include "net/loop.h"
 
 namespace keymill::net {
-
-namespace asio = boost::asio;
-using Error = boost::system::error_code;
-
 namespace {
-
-// How much is read behind the beginning of a request.
-constexpr std::size_t kReadMore = 16 * 1024;
 
 // How long a peer may take to read our last words.
 constexpr std::chrono::milliseconds kLinger{1'000};
@@ -24,19 +20,20 @@ constexpr std::chrono::milliseconds kLinger{1'000};
 // Reads of a lingering connection before others get their turn.
 constexpr int kLingerReads = 16;
 
+// Whether a call failed for now only.
+bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
 }  // namespace
 
-Connection::Connection(Loop& loop, asio::ip::tcp::socket socket)
-    : loop_(loop), socket_(std::move(socket)) {
+Connection::Connection(Loop& loop, Descriptor socket) : loop_(loop), socket_(std::move(socket)) {
   SetDeadline(loop_.options().idle_timeout);
 }
 
 Connection::~Connection() = default;
 
 void Connection::Start(const SessionFactory& factory) {
-  Error ignored;
-  socket_.non_blocking(true, ignored);
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  const int on = 1;
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const std::weak_ptr<Connection> weak = weak_from_this();
   session_ = factory([weak, mailbox = loop_.mailbox()] {
     mailbox->Post([weak] {
@@ -44,7 +41,7 @@ void Connection::Start(const SessionFactory& factory) {
     });
   });
   if (loop_.draining()) session_->OnDrain();
-  OnReadable();  // The first request is often here already.
+  if (!loop_.reactor().Add(socket_.get(), watched_, *this)) Close();
 }
 
 void Connection::SetDeadline(std::chrono::milliseconds after) { deadline_ = loop_.now() + after; }
@@ -64,8 +61,7 @@ void Connection::CheckDeadline(MonotonicTime now) {
   if (state_ != State::kReading || !in_request_) return Close();
   std::string last_words;
   session_->OnTimeout(last_words);
-  Error ignored;
-  socket_.write_some(asio::buffer(last_words), ignored);
+  ::send(socket_.get(), last_words.data(), last_words.size(), MSG_NOSIGNAL);
   Finish();
 }
 
@@ -76,86 +72,67 @@ void Connection::Drain() {
 void Connection::Close() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
-  Error ignored;
-  socket_.close(ignored);
+  socket_.Close();
   session_.reset();
-  wake_timer_.reset();
+  loop_.reactor().Cancel(std::exchange(wake_timer_, {}));
   loop_.Remove(shared_from_this());
 }
 
 // Closing with unread input would reset the connection, and a reset can overtake the answer:
 // whoever is still sending a body that is too large would never learn so.
 void Connection::Finish() {
-  Error error;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, error);
-  if (error) return Close();
+  if (::shutdown(socket_.get(), SHUT_WR) != 0) return Close();
   state_ = State::kLingering;
   session_.reset();
   input_ = {};
   SetDeadline(kLinger);
-  Linger();
+  WatchFor(kReadable);
 }
 
 void Connection::Linger() {
-  if (state_ == State::kClosed) return;
-  Error error;
-  for (int i = 0; i < kLingerReads && !error; ++i) {
-    socket_.read_some(asio::buffer(loop_.read_buffer), error);
+  for (int i = 0; i < kLingerReads; ++i) {
+    const ssize_t got =
+        ::recv(socket_.get(), loop_.read_buffer.data(), loop_.read_buffer.size(), 0);
+    if (got == 0 || (got < 0 && !WouldBlock())) return Close();
+    if (got < 0) return;
   }
-  if (error && error != asio::error::would_block) return Close();
-  socket_.async_wait(asio::ip::tcp::socket::wait_read,
-                     [self = shared_from_this()](const Error& failure) {
-                       if (failure) return self->Close();
-                       self->Linger();
-                     });
 }
 
-void Connection::WaitReadable() {
+// What is watched for is changed only when it would matter: a connection that goes from request
+// to answer and back needs no system call for it.
+void Connection::WatchFor(std::uint32_t events) {
+  if (std::exchange(watched_, events) == events) return;
+  loop_.reactor().Change(socket_.get(), events, *this);
+}
+
+void Connection::OnEvents(std::uint32_t events) {
+  if (state_ == State::kClosed) return;
+  if (events == kAgain) return OnWake();
+  if (state_ == State::kLingering) return Linger();
+  if (state_ == State::kReading) return OnReadable();
+  if ((events & kBroken) != 0) return Close();
+  if (output_.empty()) return WatchFor(0);  // Neither reads nor writes: the session is at work.
+  if ((events & kWritable) == 0) return WatchFor(kWritable);
+  OnWritable();
+}
+
+void Connection::AwaitInput() {
   state_ = State::kReading;
   if (in_request_) {
     deadline_ = request_until_;
   } else {
     SetDeadline(loop_.options().idle_timeout);
   }
-  // Asio's reactor reads as soon as there is something, and knows from a short read that there
-  // is no more: one system call, where waiting and then reading would take two.
-  socket_.async_read_some(asio::buffer(first_),
-                          [self = shared_from_this()](const Error& error, std::size_t size) {
-                            if (error) return self->Close();
-                            self->OnFirst(size);
-                          });
-}
-
-void Connection::OnFirst(std::size_t size) {
-  if (state_ != State::kReading) return;
-  if (size < first_.size() && input_.empty()) return Work({first_.data(), size});
-  input_.append(first_.data(), size);
-  if (size == first_.size()) {  // There may be more; whatever is wrong shows at the next read.
-    Error error;
-    input_.resize(input_.size() + kReadMore);
-    char* const behind = input_.data() + input_.size() - kReadMore;
-    const std::size_t more = socket_.read_some(asio::buffer(behind, kReadMore), error);
-    input_.resize(input_.size() - kReadMore + (error ? 0 : more));
-  }
-  WorkOnKept();
+  WatchFor(kReadable);
 }
 
 void Connection::OnReadable() {
-  if (state_ != State::kReading) return;
-  Error error;
-  if (input_.empty()) {
-    const std::size_t got = socket_.read_some(asio::buffer(loop_.read_buffer), error);
-    if (error == asio::error::would_block) return WaitReadable();
-    if (error) return Close();
-    return Work({loop_.read_buffer.data(), got});
-  }
-  // Behind the beginning of a request that is here already.
-  const std::size_t before = input_.size();
-  input_.resize(before + kReadMore);
-  const std::size_t got = socket_.read_some(asio::buffer(input_.data() + before, kReadMore), error);
-  input_.resize(before + (error ? 0 : got));
-  if (error == asio::error::would_block) return WaitReadable();
-  if (error) return Close();
+  const ssize_t got = ::recv(socket_.get(), loop_.read_buffer.data(), loop_.read_buffer.size(), 0);
+  if (got < 0 && WouldBlock()) return;
+  if (got <= 0) return Close();
+  const std::string_view input(loop_.read_buffer.data(), static_cast<std::size_t>(got));
+  if (input_.empty()) return Work(input);
+  input_.append(input);
   WorkOnKept();
 }
 
@@ -163,7 +140,7 @@ void Connection::Work(std::string_view input) {
   std::string& output = loop_.write_buffer;
   output.clear();
   const Step step = session_->Advance(input, output);
-  input_.assign(input.substr(step.consumed));
+  if (step.consumed < input.size()) input_.assign(input.substr(step.consumed));
   if (Write(output)) Follow(step);
 }
 
@@ -184,14 +161,14 @@ void Connection::Follow(const Step& step) {
   want_ = step.want;
   if (want_ == Want::kWake) {
     state_ = State::kWaiting;
-    if (step.wake_at) ArmWakeTimer(*step.wake_at);
-    if (!output_.empty()) WaitWritable();
-    return;
+    if (step.wake_at) wake_timer_ = loop_.reactor().At(*step.wake_at, [this] { OnWake(); });
+  } else if (output_.empty()) {
+    return Proceed();
+  } else {
+    state_ = State::kWriting;
+    SetDeadline(loop_.options().write_timeout);
   }
-  if (output_.empty()) return Proceed();
-  state_ = State::kWriting;
-  SetDeadline(loop_.options().write_timeout);
-  WaitWritable();
+  if (!output_.empty()) WatchFor(kWritable);
 }
 
 void Connection::Proceed() {
@@ -202,10 +179,9 @@ void Connection::Proceed() {
     case Want::kWake:
       // Others get their turn between two pieces of a long answer.
       state_ = State::kWaiting;
-      asio::post(loop_.context(), [self = shared_from_this()] { self->OnWake(); });
-      return;
+      return loop_.reactor().Again(*this);
     case Want::kInput:
-      return WaitReadable();
+      return AwaitInput();
   }
 }
 
@@ -214,42 +190,29 @@ bool Connection::Write(std::string_view output) {
     output_.append(output);
     return true;
   }
-  while (!output.empty()) {
-    Error error;
-    const std::size_t written = socket_.write_some(asio::buffer(output), error);
-    if (error == asio::error::would_block) break;
-    if (error) {
-      Close();
-      return false;
-    }
-    output.remove_prefix(written);
+  if (output.empty()) return true;
+  const ssize_t sent = ::send(socket_.get(), output.data(), output.size(), MSG_NOSIGNAL);
+  if (sent < 0 && !WouldBlock()) {
+    Close();
+    return false;
   }
-  output_.assign(output);
+  // One that took less than everything is full.
+  if (sent > 0) output.remove_prefix(static_cast<std::size_t>(sent));
+  if (!output.empty()) output_.assign(output);
   written_ = 0;
   return true;
 }
 
-void Connection::WaitWritable() {
-  if (std::exchange(awaits_writable_, true)) return;
-  socket_.async_wait(asio::ip::tcp::socket::wait_write,
-                     [self = shared_from_this()](const Error& error) {
-                       self->awaits_writable_ = false;
-                       if (error) return self->Close();
-                       self->OnWritable();
-                     });
-}
-
 void Connection::OnWritable() {
-  if (state_ != State::kWriting && state_ != State::kWaiting) return;
-  Error error;
-  const std::size_t written =
-      socket_.write_some(asio::buffer(output_.data() + written_, output_.size() - written_), error);
-  if (error && error != asio::error::would_block) return Close();
-  if (!error && written > 0) {
-    written_ += written;
-    SetDeadline(loop_.options().write_timeout);
+  const ssize_t sent =
+      ::send(socket_.get(), output_.data() + written_, output_.size() - written_, MSG_NOSIGNAL);
+  if (sent < 0) {
+    if (!WouldBlock()) Close();
+    return;
   }
-  if (written_ < output_.size()) return WaitWritable();
+  written_ += static_cast<std::size_t>(sent);
+  SetDeadline(loop_.options().write_timeout);
+  if (written_ < output_.size()) return;
   output_ = {};  // A connection that is done writing holds no buffer.
   written_ = 0;
   if (state_ == State::kWriting) Proceed();
@@ -257,19 +220,12 @@ void Connection::OnWritable() {
 
 void Connection::OnWake() {
   if (state_ != State::kWaiting) return;  // Woken twice, or too late.
-  wake_timer_.reset();
+  loop_.reactor().Cancel(std::exchange(wake_timer_, {}));
   if (output_.empty()) return WorkOnKept();
   // Answers to earlier requests have not left yet; the session goes on behind them.
   state_ = State::kWriting;
   want_ = Want::kFlush;
   SetDeadline(loop_.options().write_timeout);
-}
-
-void Connection::ArmWakeTimer(MonotonicTime at) {
-  wake_timer_ = std::make_unique<asio::steady_timer>(loop_.context(), at);
-  wake_timer_->async_wait([self = shared_from_this()](const Error& error) {
-    if (!error) self->OnWake();
-  });
 }
 
 }  // namespace keymill::net

@@ -4,27 +4,27 @@
 
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-
+#include "base/descriptor.h"
+#include "net/reactor.h"
 #include "net/session.h"
 
 namespace keymill::net {
 
 class Loop;
 
-// Used by its loop's thread only. An idle one holds a small buffer for the next request; what
-// does not fit is read into the loop's own, and only what is left over of a request is kept.
-class Connection : public std::enable_shared_from_this<Connection> {
+// Used by its loop's thread only. An idle one holds no buffer: it reads into the loop's own, and
+// only what is left over of a request is kept.
+class Connection final : public Watcher, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Loop& loop, boost::asio::ip::tcp::socket socket);
-  ~Connection();
+  // REQUIRES: `socket` does not block.
+  Connection(Loop& loop, Descriptor socket);
+  ~Connection() override;
 
   void Start(const SessionFactory& factory);
 
@@ -42,6 +42,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // At once. Finish() is for a peer that should still read our last words.
   void Close();
 
+  void OnEvents(std::uint32_t events) override;
+
  private:
   enum class State : std::uint8_t {
     kReading,    // Until the peer sends something.
@@ -51,11 +53,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     kClosed,
   };
 
-  void WaitReadable();
-  // The first bytes of something are in first_.
-  void OnFirst(std::size_t size);
+  void AwaitInput();
   void OnReadable();
-  void WaitWritable();
   void OnWritable();
   void OnWake();
   // Lets the session work on `input`, and on the input that was kept. Both keep what it leaves.
@@ -66,26 +65,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Proceed();
   // Writes what it can; the rest is kept. False when the connection is gone.
   bool Write(std::string_view output);
-  void ArmWakeTimer(MonotonicTime at);
   void SetDeadline(std::chrono::milliseconds after);
+  void WatchFor(std::uint32_t events);
   // Closes our side, and the connection once the peer has closed its own or had time to.
   void Finish();
   void Linger();
 
   Loop& loop_;
-  boost::asio::ip::tcp::socket socket_;
+  Descriptor socket_;
   std::unique_ptr<Session> session_;  // Null once the connection is lingering or closed.
   State state_ = State::kReading;
   Want want_ = Want::kInput;
   bool in_request_ = false;
-  bool awaits_writable_ = false;
-  MonotonicTime deadline_;        // Of the present state; none in kWaiting.
-  MonotonicTime request_until_;   // When the request that has begun must be here.
-  std::array<char, 4096> first_;  // Where the reactor reads to when something arrives.
-  std::string input_;             // Left over: the beginning of a request.
-  std::string output_;            // Not yet taken by the peer.
+  std::uint32_t watched_ = kReadable;
+  MonotonicTime deadline_;       // Of the present state; none in kWaiting.
+  MonotonicTime request_until_;  // When the request that has begun must be here.
+  std::string input_;            // Left over: the beginning of a request.
+  std::string output_;           // Not yet taken by the peer.
   std::size_t written_ = 0;
-  std::unique_ptr<boost::asio::steady_timer> wake_timer_;
+  Reactor::Timer wake_timer_;
 };
 
 }  // namespace keymill::net

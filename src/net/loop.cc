@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-
 #include "base/thread_name.h"
 
 namespace keymill::net {
@@ -22,21 +20,18 @@ constexpr std::chrono::milliseconds kIdleDrain{500};
 
 void Mailbox::Post(std::function<void()> work) {
   const MutexLock lock(mu_);
-  if (context_ != nullptr) boost::asio::post(*context_, std::move(work));
+  if (reactor_ != nullptr) reactor_->Post(std::move(work));
 }
 
 void Mailbox::Close() {
   const MutexLock lock(mu_);
-  context_ = nullptr;
+  reactor_ = nullptr;
 }
 
 Loop::Loop(const ServerOptions& options, std::atomic<std::size_t>& connection_count)
     : options_(options),
       connection_count_(connection_count),
-      context_(1),
-      mailbox_(std::make_shared<Mailbox>(context_)),
-      work_(boost::asio::make_work_guard(context_)),
-      tick_(context_) {
+      mailbox_(std::make_shared<Mailbox>(reactor_)) {
   write_buffer.reserve(64 * 1024);
 }
 
@@ -49,17 +44,17 @@ Loop::~Loop() {
 void Loop::Start() {
   thread_ = std::thread([this] {
     NameThisThread("keymill-loop");
-    context_.run();
+    reactor_.Run();
   });
 }
 
-void Loop::Stop() { context_.stop(); }
+void Loop::Stop() { reactor_.Stop(); }
 
 void Loop::Join() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Loop::Adopt(boost::asio::ip::tcp::socket socket, const SessionFactory& factory) {
+void Loop::Adopt(Descriptor socket, const SessionFactory& factory) {
   const auto connection = std::make_shared<Connection>(*this, std::move(socket));
   connections_.insert(connection);
   if (!std::exchange(ticking_, true)) Tick();
@@ -69,6 +64,7 @@ void Loop::Adopt(boost::asio::ip::tcp::socket socket, const SessionFactory& fact
 void Loop::Remove(const std::shared_ptr<Connection>& connection) {
   if (connections_.erase(connection) > 0) {
     connection_count_.fetch_sub(1, std::memory_order_relaxed);
+    reactor_.Discard(connection);
   }
 }
 
@@ -102,10 +98,7 @@ void Loop::Tick() {
     ticking_ = false;
     return;
   }
-  tick_.expires_after(kTick);
-  tick_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) Tick();
-  });
+  reactor_.At(time + kTick, [this] { Tick(); });
 }
 
 }  // namespace keymill::net

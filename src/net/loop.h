@@ -1,7 +1,7 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 //
-// An event loop: one thread, one io_context, the connections that belong to it and the
-// buffers that they share.
+// An event loop: one thread, one reactor, the connections that belong to it and the buffers
+// that they share.
 
 #pragma once
 
@@ -15,12 +15,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
+#include "base/descriptor.h"
 #include "base/mutex.h"
 #include "net/connection.h"
+#include "net/reactor.h"
 #include "net/server.h"
 
 namespace keymill::net {
@@ -29,14 +27,14 @@ namespace keymill::net {
 // session does not know how long its server lives.
 class Mailbox {
  public:
-  explicit Mailbox(boost::asio::io_context& context) : context_(&context) {}
+  explicit Mailbox(Reactor& reactor) : reactor_(&reactor) {}
 
   void Post(std::function<void()> work);
   void Close();
 
  private:
   Mutex mu_;
-  boost::asio::io_context* context_ KEYMILL_GUARDED_BY(mu_);  // Null once closed.
+  Reactor* reactor_ KEYMILL_GUARDED_BY(mu_);  // Null once closed.
 };
 
 class Loop {
@@ -47,16 +45,16 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
 
   void Start();
-  // From any thread. Ends the thread after the handler that it is in.
+  // From any thread. Ends the thread after the round that it is in.
   void Stop();
   void Join();
 
-  [[nodiscard]] boost::asio::io_context& context() { return context_; }
+  [[nodiscard]] Reactor& reactor() { return reactor_; }
   [[nodiscard]] const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
   [[nodiscard]] const ServerOptions& options() const { return options_; }
 
   // ---- On the loop's thread. ----
-  void Adopt(boost::asio::ip::tcp::socket socket, const SessionFactory& factory);
+  void Adopt(Descriptor socket, const SessionFactory& factory);
   void Remove(const std::shared_ptr<Connection>& connection);
   // From now on every session, also of connections that are yet to come, is told to finish, and
   // whoever sends nothing for a while is closed.
@@ -64,7 +62,7 @@ class Loop {
   // Whether a connection that was here when the drain began has not been idle or gone since.
   // REQUIRES: draining()
   bool Owes();
-  [[nodiscard]] MonotonicTime now() const { return SystemClock().Monotonic(); }
+  [[nodiscard]] MonotonicTime now() const { return reactor_.now(); }
   [[nodiscard]] bool draining() const { return draining_; }
 
   std::array<char, 64 * 1024> read_buffer;
@@ -75,10 +73,8 @@ class Loop {
 
   const ServerOptions& options_;
   std::atomic<std::size_t>& connection_count_;
-  boost::asio::io_context context_;
+  Reactor reactor_;
   const std::shared_ptr<Mailbox> mailbox_;
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  boost::asio::steady_timer tick_;
   bool ticking_ = false;
   bool draining_ = false;
   MonotonicTime drain_began_;

@@ -12,22 +12,17 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <fmt/format.h>
+#include <sys/socket.h>
 
+#include "base/descriptor.h"
 #include "base/log.h"
+#include "net/listener.h"
 #include "net/loop.h"
 
 namespace keymill::net {
-
-namespace asio = boost::asio;
-using Error = boost::system::error_code;
-using asio::ip::tcp;
-
 namespace {
 
-constexpr int kBacklog = 4096;
+constexpr int kAcceptedMax = 64;  // In one go, before the connections that are open get a turn.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::milliseconds kWarnEvery{1'000};
 constexpr std::chrono::milliseconds kDrainPoll{5};
@@ -40,50 +35,30 @@ constexpr std::chrono::milliseconds kQueueTime{1'000};
 // One listener, on the first loop, deals connections to the loops in turn: each gets its
 // share even when there are few, and no connection is lost in the queue of a listener that
 // closes (docs/adr/0003).
-class Server::Impl {
+class Server::Impl final : public Watcher {
  public:
   Impl(const ServerOptions& options, SessionFactory factory)
       : options_(options), factory_(std::move(factory)) {
     for (std::uint32_t i = 0; i < std::max(1U, options_.threads); ++i) {
       loops_.push_back(std::make_unique<Loop>(options_, connections_));
     }
-    acceptor_ = std::make_unique<tcp::acceptor>(loops_.front()->context());
-    retry_ = std::make_unique<asio::steady_timer>(loops_.front()->context());
   }
 
-  ~Impl() {
+  ~Impl() override {
     for (const auto& loop : loops_) loop->Stop();
     for (const auto& loop : loops_) loop->Join();
   }
 
   Status Listen() {
-    Error error;
-    const auto address = asio::ip::make_address(options_.address, error);
-    if (error) {
-      return {Code::kInvalidArgument,
-              fmt::format("listen on {}: this is no IP address", options_.address)};
-    }
-    const tcp::endpoint endpoint(address, options_.port);
-    acceptor_->open(endpoint.protocol(), error);
-    if (!error) acceptor_->set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_->bind(endpoint, error);
-    if (!error) acceptor_->listen(kBacklog, error);
-    if (!error) acceptor_->non_blocking(true, error);
-    if (error == asio::error::address_in_use) {
-      return {Code::kAlreadyExists,
-              fmt::format("listen on {}:{}: port {} is in use by another process", options_.address,
-                          options_.port, options_.port)};
-    }
-    if (error) {
-      return {Code::kInvalidArgument,
-              fmt::format("listen on {}:{}: {}", options_.address, options_.port, error.message())};
-    }
-    port_ = acceptor_->local_endpoint().port();
+    Result<Listener> listener = Listener::Open(options_.address, options_.port);
+    if (!listener.ok()) return listener.status();
+    listener_ = *std::move(listener);
+    port_ = listener_.port();
     return {};
   }
 
   void Run() {
-    asio::post(loops_.front()->context(), [this] { Accept(); });
+    acceptor().Post([this] { acceptor().Add(listener_.fd(), kReadable, *this); });
     for (const auto& loop : loops_) loop->Start();
   }
 
@@ -99,11 +74,6 @@ class Server::Impl {
     if (!RunOn(
             *loops_.front(), [this] { EmptyQueue(); }, deadline))
       return false;
-    // A connection that was accepted just before may still be on its way to its loop; behind
-    // this it is counted.
-    if (!RunOn(
-            *loops_.front(), [] {}, deadline))
-      return false;
     while (connections_.load(std::memory_order_relaxed) > 0) {
       if (SystemClock().Monotonic() >= deadline) return false;
       std::this_thread::sleep_for(kDrainPoll);
@@ -116,12 +86,24 @@ class Server::Impl {
     return connections_.load(std::memory_order_relaxed);
   }
 
+  // Somebody has connected.
+  void OnEvents(std::uint32_t /*events*/) override {
+    for (int i = 0; i < kAcceptedMax && listener_.open(); ++i) {
+      Descriptor socket = listener_.Accept();
+      if (!socket.open()) {
+        if (listener_.exhausted()) PauseAccepting();
+        return;
+      }
+      Deal(std::move(socket));
+    }
+  }
+
  private:
   // Runs `work` on the loop's thread. False when it was not done by `deadline`; it may still
   // run then.
   static bool RunOn(Loop& loop, std::function<void()> work, MonotonicTime deadline) {
     const auto done = std::make_shared<std::promise<void>>();
-    asio::post(loop.context(), [work = std::move(work), done] {
+    loop.reactor().Post([work = std::move(work), done] {
       work();
       done->set_value();
     });
@@ -143,76 +125,59 @@ class Server::Impl {
     return true;
   }
 
-  void Accept() {
-    if (!acceptor_->is_open()) return;  // Drained meanwhile.
-    Loop& loop = NextLoop();
-    acceptor_->async_accept(loop.context(), [this, &loop](const Error& error, tcp::socket socket) {
-      if (error == asio::error::operation_aborted) return;
-      if (error) return PauseAccepting(error);
-      Deal(loop, std::move(socket));
-      Accept();
-    });
-  }
+  Reactor& acceptor() { return loops_.front()->reactor(); }
 
   // Out of file descriptors, most likely: trying again at once would only burn the core that
   // the open connections need to finish.
-  void PauseAccepting(const Error& error) {
-    const MonotonicTime now = SystemClock().Monotonic();
+  void PauseAccepting() {
+    const MonotonicTime now = acceptor().now();
     if (now >= warn_not_before_) {
       warn_not_before_ = now + kWarnEvery;
-      Log(LogLevel::kWarn, "net", "accept on port {}: {}", port_, error.message());
+      Log(LogLevel::kWarn, "net", "accept on port {}: {}", port_, listener_.failure());
     }
-    retry_->expires_after(kAcceptPause);
-    retry_->async_wait([this](const Error& cancelled) {
-      if (!cancelled) Accept();
+    acceptor().Change(listener_.fd(), 0, *this);
+    acceptor().At(now + kAcceptPause, [this] {
+      if (listener_.open()) acceptor().Change(listener_.fd(), kReadable, *this);
     });
   }
 
   // On the first loop's thread.
   void EmptyQueue() {
-    retry_->cancel();
-    Error error;
-    acceptor_->cancel(error);
     // Whoever comes faster than we accept must not keep us here.
-    for (int i = 0; i < kBacklog; ++i) {
-      Loop& loop = NextLoop();
-      tcp::socket socket(loop.context());
-      acceptor_->accept(socket, error);
-      if (error) break;
-      Deal(loop, std::move(socket));
+    for (int i = 0; i < Listener::kBacklog; ++i) {
+      Descriptor socket = listener_.Accept();
+      if (!socket.open()) break;
+      Deal(std::move(socket));
     }
-    acceptor_->close(error);
+    listener_.Close();
   }
 
-  void Deal(Loop& loop, tcp::socket socket) {
+  void Deal(Descriptor socket) {
     if (connections_.fetch_add(1, std::memory_order_relaxed) >= options_.connections_max) {
       connections_.fetch_sub(1, std::memory_order_relaxed);
       return TurnAway(std::move(socket));
     }
-    asio::post(loop.context(), [this, &loop, moved = std::move(socket)]() mutable {
-      loop.Adopt(std::move(moved), factory_);
-    });
+    Loop& loop = *loops_[next_loop_++ % loops_.size()];
+    if (&loop == loops_.front().get()) return loop.Adopt(std::move(socket), factory_);
+    const auto moved = std::make_shared<Descriptor>(std::move(socket));
+    loop.reactor().Post([this, &loop, moved] { loop.Adopt(std::move(*moved), factory_); });
   }
 
-  void TurnAway(tcp::socket socket) const {
-    Error ignored;
-    socket.non_blocking(true, ignored);
-    socket.write_some(asio::buffer(options_.busy_answer), ignored);
-    socket.shutdown(tcp::socket::shutdown_send, ignored);
+  void TurnAway(Descriptor socket) const {
+    const std::string& answer = options_.busy_answer;
+    ::send(socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+    ::shutdown(socket.get(), SHUT_WR);
     // A request that is here already would turn the close into a reset.
-    std::array<char, 4096> request{};
-    socket.read_some(asio::buffer(request), ignored);
+    std::array<char, 4096> request;
+    ::recv(socket.get(), request.data(), request.size(), 0);
   }
-
-  Loop& NextLoop() { return *loops_[next_loop_++ % loops_.size()]; }
 
   const ServerOptions options_;
   const SessionFactory factory_;
   std::atomic<std::size_t> connections_{0};
   std::vector<std::unique_ptr<Loop>> loops_;
-  std::unique_ptr<tcp::acceptor> acceptor_;
-  std::unique_ptr<asio::steady_timer> retry_;
   // The first loop's thread.
+  Listener listener_;
   std::size_t next_loop_ = 0;
   MonotonicTime warn_not_before_{};
 

@@ -191,6 +191,11 @@ class Client {
     return true;
   }
   void FinishSending() { ::shutdown(socket_, SHUT_WR); }
+  // Its end will be a reset.
+  void Reset() {
+    const linger at_once{1, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  }
 
   // Reads until `size` bytes are here or the other side has closed.
   std::string Read(std::size_t size) {
@@ -569,6 +574,22 @@ TEST(ServerTest, WhatIsWrittenBeforeAParkedRequestLeavesMeanwhile) {
   ASSERT_TRUE(shared.parked.Await());
   shared.waker()();
   EXPECT_EQ(client.ReadLine(), "woken\n");
+}
+
+TEST(ServerTest, AParkedSessionEndsWithItsPeer) {
+  Shared shared;
+  const auto server = StartServer(shared);
+  {
+    Client client(server->port());
+    ASSERT_TRUE(client.Send("park\necho x\n"));
+    ASSERT_TRUE(shared.parked.Await());
+    client.Reset();
+  }
+  const MonotonicTime deadline = SystemClock().Monotonic() + 20s;
+  while (server->connections() > 0 && SystemClock().Monotonic() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(server->connections(), 0U);
 }
 
 TEST(ServerTest, AWakeUpAfterTheEndIsHarmless) {
