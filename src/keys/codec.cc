@@ -210,9 +210,11 @@ Codec::Written Codec::EncodeCounting(std::uint64_t first, std::uint32_t count,
 Codec::Written Codec::EncodeShuffled(std::uint64_t first, std::uint32_t count,
                                      std::string_view after, char* out) const {
   Written written;
+  const bool plain = !check_ && blocklist_.empty();
   const std::uint64_t right_size = ff1_->right_size();
   const std::uint32_t left_digits = length_ / 2;
   Ff1::Halves next = {first / right_size, first % right_size};
+  const Digits::Writer digits = digits_.writer();
   std::array<Ff1::Halves, kBatch> batch;
   while (count > 0) {
     const std::uint32_t taken = std::min<std::uint32_t>(count, kBatch);
@@ -225,9 +227,15 @@ Codec::Written Codec::EncodeShuffled(std::uint64_t first, std::uint32_t count,
       char* key = out + written.bytes;
       char* body = key + prefix_.size();
       std::memcpy(key, prefix_.data(), prefix_.size());
-      digits_.Write(halves.left, left_digits, body);
-      digits_.Write(halves.right, length_ - left_digits, body + left_digits);
-      Append(key, prefix_.size() + length_, after, written);
+      digits.Write(halves.left, left_digits, body);
+      digits.Write(halves.right, length_ - left_digits, body + left_digits);
+      if (plain) {
+        after.copy(body + length_, after.size());
+        written.bytes += prefix_.size() + length_ + after.size();
+        ++written.keys;
+      } else {
+        Append(key, prefix_.size() + length_, after, written);
+      }
     }
     count -= taken;
   }

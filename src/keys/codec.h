@@ -47,6 +47,8 @@ class Codec {
 
   // The longest key, in bytes: prefix, body and check symbol.
   [[nodiscard]] std::size_t size_max() const { return size_max_; }
+  // Whether every key is that long.
+  [[nodiscard]] bool fixed_size() const { return length_ != 0; }
 
   struct Written {
     std::size_t bytes = 0;

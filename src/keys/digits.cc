@@ -17,7 +17,9 @@ Divisor::Divisor(std::uint64_t value)
 }
 
 Digits::Digits(std::string_view symbols)
-    : one_(symbols.size()), pair_(symbols.size() * symbols.size()), pairs_(PairsOf(symbols)) {}
+    : radix_(static_cast<std::uint32_t>(symbols.size())),
+      pair_(symbols.size() * symbols.size()),
+      pairs_(PairsOf(symbols)) {}
 
 std::shared_ptr<const Digits::Pairs> Digits::PairsOf(std::string_view symbols) {
   // Thousands of keyspaces share a handful of alphabets.

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -46,26 +47,44 @@ class Digits {
   // REQUIRES: 2 to 94 symbols.
   explicit Digits(std::string_view symbols);
 
-  // Writes the lowest `count` digits of `value`, most significant first.
-  void Write(std::uint64_t value, std::uint32_t count, char* out) const {
-    for (; count >= 2; count -= 2) {
-      const Divisor::Parts parts = pair_.Divide(value);
-      const std::array<char, 2>& pair = (*pairs_)[parts.rest];
-      out[count - 2] = pair[0];
-      out[count - 1] = pair[1];
-      value = parts.quotient;
+  using Pair = std::array<char, 2>;
+
+  // For loops: a local one stays in registers, where members would be read again behind every
+  // byte that is written. REQUIRES: its Digits live as long.
+  class Writer {
+   public:
+    // Writes `value` in `count` digits, most significant first.
+    // REQUIRES: value < radix^count
+    void Write(std::uint64_t value, std::uint32_t count, char* out) const {
+      for (; count > 2; count -= 2) {
+        const Divisor::Parts parts = pair_.Divide(value);
+        std::memcpy(out + count - 2, &pairs_[parts.rest], sizeof(Pair));
+        value = parts.quotient;
+      }
+      if (count == 2) std::memcpy(out, &pairs_[value], sizeof(Pair));
+      if (count == 1) out[0] = pairs_[value][1];
     }
-    if (count == 1) out[0] = (*pairs_)[one_.Divide(value).rest][1];
+
+   private:
+    friend class Digits;
+    Writer(const Divisor& pair, const Pair* pairs) : pair_(pair), pairs_(pairs) {}
+
+    Divisor pair_;
+    const Pair* pairs_;
+  };
+  [[nodiscard]] Writer writer() const { return {pair_, pairs_->data()}; }
+  void Write(std::uint64_t value, std::uint32_t count, char* out) const {
+    writer().Write(value, count, out);
   }
 
-  [[nodiscard]] std::uint32_t radix() const { return static_cast<std::uint32_t>(one_.value()); }
+  [[nodiscard]] std::uint32_t radix() const { return radix_; }
 
  private:
-  using Pairs = std::vector<std::array<char, 2>>;
+  using Pairs = std::vector<Pair>;
 
   static std::shared_ptr<const Pairs> PairsOf(std::string_view symbols);
 
-  Divisor one_;
+  std::uint32_t radix_;
   Divisor pair_;
   std::shared_ptr<const Pairs> pairs_;
 };

@@ -56,8 +56,10 @@ RC_GTEST_PROP(DivisorProperty, AgreesWithTheProcessor, ()) {
 
 RC_GTEST_PROP(DigitsProperty, AreThoseOfADivision, ()) {
   const std::string symbols = Symbols(*rc::gen::inRange<std::size_t>(2, 95));
-  const auto value = *rc::gen::inRange<std::uint64_t>(0, kEnd);
   const auto count = *rc::gen::inRange<std::uint32_t>(0, 33);
+  std::uint64_t end = 1;
+  for (std::uint32_t i = 0; i < count && end < kEnd / symbols.size(); ++i) end *= symbols.size();
+  const auto value = *rc::gen::inRange<std::uint64_t>(0, end);
   const Digits digits(symbols);
   std::string text(count + 1, '~');
   digits.Write(value, count, text.data());

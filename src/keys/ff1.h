@@ -23,9 +23,9 @@ class Ff1 {
  public:
   // A numeral string: `left` holds the first floor(length/2) digits, `right` the others,
   // most significant digit first.
-  struct Halves {
-    std::uint64_t left = 0;
-    std::uint64_t right = 0;
+  struct Halves {  // Not initialized: an array of them is filled anyway.
+    std::uint64_t left;
+    std::uint64_t right;
     friend bool operator==(const Halves&, const Halves&) = default;
   };
 
