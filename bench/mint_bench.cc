@@ -36,15 +36,16 @@ std::unique_ptr<mint::Keyspace> MakeKeyspace(Kind kind) {
   return keyspace;
 }
 
-void TakeKey(benchmark::State& state, Kind kind) {
+void TakeKeys(benchmark::State& state, Kind kind, std::uint32_t count) {
   static std::unique_ptr<mint::Keyspace> shared;
   if (state.thread_index() == 0) shared = MakeKeyspace(kind);
-  std::array<char, keys::kKeySizeMax> key;
-  for (auto _ : state) benchmark::DoNotOptimize(shared->TakeKey(key.data()));
-  state.SetItemsProcessed(state.iterations());
+  std::array<char, 32 * keys::kKeySizeMax> keys;
+  for (auto _ : state) benchmark::DoNotOptimize(shared->TakeKeys(count, {}, keys.data()));
+  state.SetItemsProcessed(state.iterations() * count);
 }
-BENCHMARK_CAPTURE(TakeKey, Shuffled, Kind::kShuffled)->Threads(1)->Threads(2)->UseRealTime();
-BENCHMARK_CAPTURE(TakeKey, Sequence, Kind::kSequence)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK_CAPTURE(TakeKeys, Shuffled, Kind::kShuffled, 1)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK_CAPTURE(TakeKeys, Shuffled32, Kind::kShuffled, 32)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK_CAPTURE(TakeKeys, Sequence, Kind::kSequence, 1)->Threads(1)->Threads(2)->UseRealTime();
 
 void Next(benchmark::State& state) {
   static std::unique_ptr<Mill> mill;

@@ -49,7 +49,7 @@ class EngineMill final : public Mill {
     if (!engine.ok()) return engine.status();
     if (mint::Keyspace* const keyspace = (*engine)->Find(name)) {
       std::array<char, keys::kKeySizeMax> key;
-      const std::size_t size = keyspace->TakeKey(key.data());
+      const std::size_t size = keyspace->TakeKeys(1, {}, key.data()).bytes;
       if (size > 0) return std::string(key.data(), size);
     }
     Result<std::vector<std::string>> keys = Next(name, 1);  // It has to be looked up, or to wait.

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
+// So many keys cost less when they are made on the spot, side by side, than by way of the window.
+constexpr std::uint64_t kEnoughToMake = 8;
+
 // Failures after which waiting is pointless. The others pass by themselves.
 bool IsFinal(Code code) {
   return code == Code::kExhausted || code == Code::kQuarantined ||
@@ -43,23 +46,39 @@ Keyspace::Keyspace(KeyspaceRecord record, Recipe recipe, keys::Codec codec,
   if (suits && codec_.size_max() <= KeyWindow::kKeySizeMax) window_.emplace(codec_.size_max());
 }
 
-std::size_t Keyspace::TakeKey(char* out) {
+keys::Codec::Written Keyspace::TakeKeys(std::uint32_t count, std::string_view after, char* out) {
   for (;;) {
-    const Reservoir::Run run = Take(1);
-    if (run.count == 0) return 0;
-    if (window_) {
-      const std::uint64_t ticket = run.ticket_end - 1;
-      const std::uint64_t batch = ticket / KeyWindow::kBatch;
-      const std::uint64_t place = ticket % KeyWindow::kBatch;
-      // One thread gets the ticket in the middle; the first one only helps out at the start.
-      if (place == KeyWindow::kBatch / 2) MakeBatch(batch + 1);
-      if (place == 0) MakeBatch(batch);
-      if (window_->Read(ticket, out)) return codec_.size_max();
-    }
-    // Where the blocklist has something against a key, the next number is taken.
-    const auto written = codec_.Encode(run.first, 1, {}, out);
-    if (written.keys == 1) return written.bytes;
+    const Reservoir::Run run = Take(count);
+    if (run.count == 0) return {};
+    const auto written =
+        window_ && run.count < kEnoughToMake
+            ? CopyKeys(run, after, out)
+            : codec_.Encode(run.first, static_cast<std::uint32_t>(run.count), after, out);
+    // Where the blocklist has something against all of them, the next ones are taken.
+    if (written.keys > 0) return written;
   }
+}
+
+keys::Codec::Written Keyspace::CopyKeys(const Reservoir::Run& run, std::string_view after,
+                                        char* out) {
+  keys::Codec::Written written;
+  for (std::uint64_t i = 0; i < run.count; ++i) {
+    const std::uint64_t ticket = run.ticket_end - run.count + i;
+    const std::uint64_t batch = ticket / KeyWindow::kBatch;
+    const std::uint64_t place = ticket % KeyWindow::kBatch;
+    // One thread gets the ticket in the middle; the first one only helps out at the start.
+    if (place == KeyWindow::kBatch / 2) MakeBatch(batch + 1);
+    if (place == 0) MakeBatch(batch);
+    char* const key = out + written.bytes;
+    if (window_->Read(ticket, key)) {
+      after.copy(key + codec_.size_max(), after.size());
+      written.bytes += codec_.size_max() + after.size();
+    } else {
+      written.bytes += codec_.Encode(run.first + i, 1, after, key).bytes;
+    }
+    ++written.keys;
+  }
+  return written;
 }
 
 void Keyspace::MakeBatch(std::uint64_t batch) {

@@ -55,10 +55,11 @@ class Keyspace {
     return run;
   }
 
-  // Takes one number and writes its key to `out`; returns the key's size, or 0 when the
-  // reservoir is empty. The same promises as Take.
-  // REQUIRES: room for codec().size_max() bytes.
-  std::size_t TakeKey(char* out);
+  // Takes up to `count` numbers and writes their keys to `out`, each followed by `after`. None
+  // when the reservoir is empty; fewer than `count` also when a block ends among them. The same
+  // promises as Take.
+  // REQUIRES: room for count * (codec().size_max() + after.size()) bytes.
+  keys::Codec::Written TakeKeys(std::uint32_t count, std::string_view after, char* out);
 
   // Why Take gave nothing: OK when a block is on its way and waiting makes sense, otherwise
   // the reason why it does not (kExhausted, kQuarantined, kFailedPrecondition when retired,
@@ -159,6 +160,8 @@ class Keyspace {
   };
 
   void SignalLow();
+  // Writes the keys of `run` from the window, and those that are not there by themselves.
+  keys::Codec::Written CopyKeys(const Reservoir::Run& run, std::string_view after, char* out);
   void MakeBatch(std::uint64_t batch);
   void SetLowMark(std::uint64_t target, const RefillState& state) KEYMILL_REQUIRES(mu_);
   std::vector<std::function<void()>> DrainWaiters() KEYMILL_REQUIRES(mu_);

@@ -3,7 +3,6 @@
 #include "wire/http_request.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include <boost/beast/core/string.hpp>
@@ -42,13 +41,6 @@ std::size_t EmptyLines(std::string_view input) {
 }
 
 HttpReader::Outcome HttpReader::Read(std::string_view input) {
-  const bool untouched = header_size_ == 0 && inspected_ == 0;
-  repeated_ = untouched && !remembered_.empty() && input.starts_with(remembered_);
-  if (repeated_) {
-    request_ = remembered_request_;
-    consumed_ = remembered_.size();
-    return Outcome::kRequest;
-  }
   const std::size_t skipped = EmptyLines(input);
   input.remove_prefix(skipped);
   // Half of another empty line, perhaps. Nothing has been learnt of the request so far.
@@ -70,8 +62,10 @@ HttpReader::Outcome HttpReader::ReadRequest(std::string_view input) {
     const Outcome again = Parse(input.substr(0, header_size_));
     KEYMILL_CHECK(again == Outcome::kRequest);
   }
-  remembered_.clear();  // Only the very request before counts.
-  if (!chunked_ && content_length_ == 0) Remember(input.substr(0, header_size_));
+  // Most connections send the same bytes over and over, and to compare them is much cheaper
+  // than to read them.
+  const bool repeatable = !chunked_ && content_length_ == 0 && header_size_ <= kRememberedMax;
+  remembered_.assign(input.substr(0, repeatable ? header_size_ : 0));
   request_.body = chunked_ ? chunks_.data() : input.substr(header_size_, content_length_);
   consumed_ = header_size_ + (chunked_ ? chunks_.consumed() : content_length_);
   Restart();
@@ -83,21 +77,14 @@ void HttpReader::Restart() {
   line_parsed_ = expectation_ = false;
 }
 
-void HttpReader::Remember(std::string_view header) {
-  if (header.size() > kRememberedMax) return;
-  remembered_.assign(header);
-  remembered_request_ = request_;
-  for (std::string_view* const view :
-       {&remembered_request_.path, &remembered_request_.query, &remembered_request_.host,
-        &remembered_request_.accept, &remembered_request_.content_type, &remembered_request_.origin,
-        &remembered_request_.sec_fetch_site}) {
-    const std::less_equal<> not_after;
-    const bool inside = not_after(header.data(), view->data()) &&
-                        not_after(view->data(), header.data() + header.size());
-    if (!inside) continue;  // Ours, such as the "/" of a target without a path.
-    *view = std::string_view(remembered_)
-                .substr(static_cast<std::size_t>(view->data() - header.data()), view->size());
+std::size_t HttpReader::CountRepeats(std::string_view input, std::size_t max) const {
+  if (remembered_.empty() || !untouched()) return 0;
+  std::size_t count = 0;
+  while (count < max && input.starts_with(remembered_)) {
+    input.remove_prefix(remembered_.size());
+    ++count;
   }
+  return count;
 }
 
 bool HttpReader::TakeExpectation() { return std::exchange(expectation_, false); }

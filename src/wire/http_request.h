@@ -72,10 +72,15 @@ class HttpReader {
   Outcome Read(std::string_view input);
 
   [[nodiscard]] const HttpRequest& request() const { return request_; }
-  // Whether it is, byte for byte, the one before: whatever was made of that holds here too.
-  [[nodiscard]] bool repeated() const { return repeated_; }
   [[nodiscard]] std::size_t consumed() const { return consumed_; }
   [[nodiscard]] const HttpError& error() const { return error_; }
+
+  // How many times the last request follows at the beginning of `input`, byte for byte: whatever
+  // was made of it holds for these too. Counts up to `max`; always 0 behind a request with a
+  // body, and in the middle of one.
+  [[nodiscard]] std::size_t CountRepeats(std::string_view input, std::size_t max) const;
+  // The size of the request that CountRepeats counts.
+  [[nodiscard]] std::size_t repeat_size() const { return remembered_.size(); }
 
   // The last request was dealt with: ends its views and frees what was put together for it.
   void Release() { chunks_.Clear(); }
@@ -102,9 +107,7 @@ class HttpReader {
   Outcome Fail(int status, std::string_view detail);
   bool ReadTarget(std::string_view target);
   void Restart();
-  // Keeps a request without a body, for the next one to be compared with. Most connections
-  // send the same bytes over and over, and to compare them is much cheaper than to read them.
-  void Remember(std::string_view header);
+  [[nodiscard]] bool untouched() const { return header_size_ == 0 && inspected_ == 0; }
 
   const HttpLimits limits_;
   HttpRequest request_;
@@ -121,9 +124,7 @@ class HttpReader {
   ChunkedBody chunks_;
   bool expectation_ = false;
 
-  bool repeated_ = false;
-  std::string remembered_;          // Empty: none.
-  HttpRequest remembered_request_;  // Its views point into remembered_.
+  std::string remembered_;  // The last request; empty when it cannot be repeated.
 };
 
 }  // namespace keymill::wire

@@ -595,65 +595,49 @@ TEST(HttpRequestTest, ADripOfChunksCostsLittle) {
   EXPECT_LE(reader.bytes_parsed(), 3 * (bytes.size() - body.size()));
 }
 
-TEST(HttpReaderTest, ARequestThatRepeatsTheOneBeforeIsComparedAndNotRead) {
+TEST(HttpReaderTest, RequestsThatRepeatTheOneBeforeAreCounted) {
   const std::string request =
       "GET /a?b=c HTTP/1.1\r\nHost: h\r\nAccept: text/plain\r\nOrigin: http://o\r\n\r\n";
   HttpReader reader;
+  EXPECT_EQ(reader.CountRepeats(request, 9), 0U) << "there is none before";
   ASSERT_EQ(reader.Read(request), Outcome::kRequest);
-  EXPECT_FALSE(reader.repeated());
-  const Copy first = Take(reader);
-  reader.Release();
+  EXPECT_EQ(reader.repeat_size(), request.size());
   const std::uint64_t parsed = reader.bytes_parsed();
-  for (int i = 0; i < 3; ++i) {
-    std::string again = request + "GET /other";  // Elsewhere in memory each time.
-    ASSERT_EQ(reader.Read(again), Outcome::kRequest);
-    EXPECT_TRUE(reader.repeated());
-    again.assign(again.size(), '!');  // A repeated request does not need its input.
-    EXPECT_EQ(Take(reader), first);
-    reader.Release();
-  }
+  EXPECT_EQ(reader.CountRepeats(request, 9), 1U);
+  EXPECT_EQ(reader.CountRepeats(request, 0), 0U);
+  EXPECT_EQ(reader.CountRepeats(request + request + request, 9), 3U);
+  EXPECT_EQ(reader.CountRepeats(request + request + request, 2), 2U);
+  EXPECT_EQ(reader.CountRepeats(request + request + "GET /other", 9), 2U);
+  EXPECT_EQ(reader.CountRepeats(request + request.substr(0, request.size() - 1), 9), 1U);
+  EXPECT_EQ(reader.CountRepeats("GET /other" + request, 9), 0U);
+  EXPECT_EQ(reader.CountRepeats("\r\n" + request, 9), 0U) << "an empty line is for Read";
   EXPECT_EQ(reader.bytes_parsed(), parsed);
 }
 
-TEST(HttpReaderTest, OnlyTheSameBytesAreARepetition) {
+TEST(HttpReaderTest, OnlyTheVeryRequestBeforeCanBeRepeated) {
   HttpReader reader;
   const std::string plain = "POST /a HTTP/1.1\r\nHost: h\r\n\r\n";
-  const std::string with_body = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab";
   const std::string longer = "POST /a HTTP/1.1\r\nHost: h\r\nX: y\r\n\r\n";
-  for (const std::string& request : {plain, with_body, longer, plain, longer}) {
-    ASSERT_EQ(reader.Read(request), Outcome::kRequest) << request;
-    EXPECT_FALSE(reader.repeated()) << request;
-    EXPECT_EQ(reader.consumed(), request.size());
-    reader.Release();
-  }
-  ASSERT_EQ(reader.Read(with_body), Outcome::kRequest);
-  reader.Release();
-  ASSERT_EQ(reader.Read(with_body), Outcome::kRequest);
-  EXPECT_FALSE(reader.repeated()) << "bodies may differ";
-  EXPECT_EQ(reader.request().body, "ab");
-  reader.Release();
-  // What came before the one before does not count.
-  for (const std::string& between : {with_body, longer}) {
+  const std::string with_body = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab";
+  const std::string chunked =
+      "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+  const std::string huge = "GET /a HTTP/1.1\r\nHost: h\r\nX: " + std::string(600, 'x') + "\r\n\r\n";
+  for (const std::string& before : {longer, with_body, chunked, huge}) {
     ASSERT_EQ(reader.Read(plain), Outcome::kRequest);
     reader.Release();
-    ASSERT_EQ(reader.Read(between), Outcome::kRequest);
+    ASSERT_EQ(reader.Read(before), Outcome::kRequest) << before;
     reader.Release();
-    ASSERT_EQ(reader.Read(plain), Outcome::kRequest);
-    EXPECT_FALSE(reader.repeated()) << "after " << between;
-    reader.Release();
+    EXPECT_EQ(reader.CountRepeats(plain, 9), 0U) << "behind " << before;
+    const bool repeatable = before == longer;  // Bodies may differ; others are too long to keep.
+    EXPECT_EQ(reader.CountRepeats(before, 9), repeatable ? 1U : 0U) << before;
   }
   // One that has begun to arrive is read on, even if it turns out to be the same.
   ASSERT_EQ(reader.Read(plain), Outcome::kRequest);
   reader.Release();
   ASSERT_EQ(reader.Read(plain.substr(0, 10)), Outcome::kNeedMore);
+  EXPECT_EQ(reader.CountRepeats(plain, 9), 0U);
   ASSERT_EQ(reader.Read(plain), Outcome::kRequest);
-  EXPECT_FALSE(reader.repeated());
-  const std::string huge = "GET /a HTTP/1.1\r\nHost: h\r\nX: " + std::string(600, 'x') + "\r\n\r\n";
-  for (int i = 0; i < 2; ++i) {
-    reader.Release();
-    ASSERT_EQ(reader.Read(huge), Outcome::kRequest);
-    EXPECT_FALSE(reader.repeated()) << "too long to keep";
-  }
+  EXPECT_EQ(reader.CountRepeats(plain, 9), 1U);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ void RefreshHttpDate() {
                                    "%a, %d %b %Y %H:%M:%S GMT", &parts);
 }
 
-void AppendOk(std::string& output, std::string_view content_type, std::string_view body) {
+std::string_view OkHead(std::string_view content_type, std::size_t length) {
   // Keys of one keyspace have one length, so a few heads are all that a thread ever needs.
   struct Head {
     std::int64_t second = -1;
@@ -107,18 +107,18 @@ void AppendOk(std::string& output, std::string_view content_type, std::string_vi
     std::string bytes;
   };
   thread_local std::array<Head, 8> heads;
-  Head& head = heads[(body.size() ^ content_type.size()) % heads.size()];
-  const bool fits = head.second == thread_date.second && head.length == body.size() &&
+  Head& head = heads[(length ^ content_type.size()) % heads.size()];
+  const bool fits = head.second == thread_date.second && head.length == length &&
                     head.content_type.data() == content_type.data();
   if (!fits) {
     head.bytes.clear();
-    AppendHead(head.bytes, 200, content_type, static_cast<std::int64_t>(body.size()), kNoStore, {});
+    AppendHead(head.bytes, 200, content_type, static_cast<std::int64_t>(length), kNoStore, {});
     head.bytes += "\r\n";
     head.second = thread_date.second;
-    head.length = body.size();
+    head.length = length;
     head.content_type = content_type;
   }
-  output.append(head.bytes).append(body);
+  return head.bytes;
 }
 
 void AppendHead(std::string& output, int status, std::string_view content_type, std::int64_t length,

@@ -43,9 +43,11 @@ void RefreshHttpDate();
 void AppendHead(std::string& output, int status, std::string_view content_type, std::int64_t length,
                 std::string_view headers, const ReplyContext& context);
 
-// A whole answer "200 OK" to a request whose connection goes on, to HTTP/1.1: the same bytes
-// as AppendHead and the body, from a head that was made before.
-void AppendOk(std::string& output, std::string_view content_type, std::string_view body);
+// What comes before the body in an answer "200 OK" with keys, to an HTTP/1.1 request whose
+// connection goes on: the bytes of AppendHead and the empty line, made before. Good until this
+// thread's next call.
+// REQUIRES: `content_type` is one of the constants above.
+std::string_view OkHead(std::string_view content_type, std::size_t length);
 
 void AppendReply(std::string& output, const Reply& reply, const ReplyContext& context);
 

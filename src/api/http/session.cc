@@ -3,6 +3,7 @@
 #include "api/http/session.h"
 
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,9 +17,8 @@ namespace {
 // Once this much output has piled up it has to leave before anything else is read.
 constexpr std::size_t kOutputHigh = 256 * 1024;
 
-// A body with one key: the longest name, the longest key, and what JSON puts around them.
-constexpr std::size_t kOneKeyBodyMax = 256;
-static_assert(kKeyspaceNameSizeMax + keys::kKeySizeMax + 32 <= kOneKeyBodyMax);
+// Requests that are answered with one step of the reservoir.
+constexpr std::size_t kRepeatsMax = 64;
 
 std::string_view SlugFor(int status) {
   switch (status) {
@@ -66,6 +66,38 @@ Reply TooManyKeys(std::uint64_t count, bool text) {
                   text ? "at once" : "as JSON (Accept: text/plain streams more)"));
 }
 
+// Answers with one key each. `lines` are keys, `size` bytes each, with an end of line behind
+// each; the answers differ in their keys only, so that all are copies of the first.
+void AppendKeyAnswers(std::string& output, MintJob::Format format, std::string_view keyspace,
+                      std::string_view lines, std::size_t size) {
+  constexpr std::string_view kBefore = "{\"keyspace\":\"";
+  constexpr std::string_view kBetween = "\",\"keys\":[\"";
+  constexpr std::string_view kBehind = "\"]}\n";
+  const std::size_t count = lines.size() / (size + 1);
+  const std::size_t first = output.size();
+  std::size_t key_at = 0;
+  if (format == MintJob::Format::kJson) {
+    const std::size_t around = kBefore.size() + keyspace.size() + kBetween.size() + kBehind.size();
+    output.append(OkHead(kJsonType, around + size));
+    output.append(kBefore).append(keyspace).append(kBetween);
+    key_at = output.size() - first;
+    output.append(lines, 0, size).append(kBehind);
+  } else {
+    const std::size_t body = format == MintJob::Format::kText ? size + 1 : size;
+    output.append(OkHead(kTextType, body));
+    key_at = output.size() - first;
+    output.append(lines, 0, body);
+  }
+  const std::size_t answer_size = output.size() - first;
+  output.resize(first + count * answer_size);
+  char* const answers = output.data() + first;
+  for (std::size_t i = 1; i < count; ++i) {
+    char* const answer = answers + i * answer_size;
+    std::memcpy(answer, answers, answer_size);
+    std::memcpy(answer + key_at, lines.data() + i * (size + 1), size);
+  }
+}
+
 }  // namespace
 
 HttpSession::HttpSession(Service& service, net::Waker waker)
@@ -84,6 +116,10 @@ net::Step HttpSession::Advance(std::string_view input, std::string& output) {
   }
   std::size_t consumed = 0;
   while (!closing_ && consumed < input.size() && output.size() < kOutputHigh) {
+    if (const std::size_t repeats = AnswerRepeats(input.substr(consumed), output); repeats > 0) {
+      consumed += repeats;
+      continue;
+    }
     const Outcome outcome = reader_.Read(input.substr(consumed));
     if (outcome == Outcome::kNeedMore) {
       if (reader_.TakeExpectation()) output += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -100,7 +136,6 @@ net::Step HttpSession::Advance(std::string_view input, std::string& output) {
       break;
     }
     consumed += reader_.consumed();
-    if (reader_.repeated() && AnswerRepeat(output)) continue;
     const Progress progress = Begin(reader_.request(), consumed == input.size(), output);
     reader_.Release();
     if (progress != Progress::kDone) return StepFor(progress, consumed);
@@ -120,25 +155,22 @@ net::Step HttpSession::StepFor(Progress progress, std::size_t consumed) const {
   return step;
 }
 
-bool HttpSession::AnswerRepeat(std::string& output) {
-  if (repeat_.keyspace == nullptr || draining_) return false;
-  const bool json = repeat_.format == MintJob::Format::kJson;
-  std::array<char, kOneKeyBodyMax> body;
-  char* end = body.data();
-  const auto append = [&end](std::string_view text) { end += text.copy(end, text.size()); };
-  if (json) {
-    append("{\"keyspace\":\"");
-    append(repeat_.keyspace->name());
-    append("\",\"keys\":[\"");
+std::size_t HttpSession::AnswerRepeats(std::string_view input, std::string& output) {
+  if (repeat_.keyspace == nullptr || draining_) return 0;
+  const std::size_t repeats = reader_.CountRepeats(input, kRepeatsMax);
+  if (repeats == 0) return 0;
+  mint::Keyspace& keyspace = *repeat_.keyspace;
+  std::array<char, kRepeatsMax*(keys::kKeySizeMax + 1)> buffer;
+  const auto written = keyspace.TakeKeys(static_cast<std::uint32_t>(repeats), "\n", buffer.data());
+  std::string_view lines(buffer.data(), written.bytes);
+  const bool fixed = keyspace.codec().fixed_size();
+  while (!lines.empty()) {
+    const std::size_t size = lines.find('\n');
+    const std::string_view alike = fixed ? lines : lines.substr(0, size + 1);
+    AppendKeyAnswers(output, repeat_.format, keyspace.name(), alike, size);
+    lines.remove_prefix(alike.size());
   }
-  const std::size_t size = repeat_.keyspace->TakeKey(end);
-  if (size == 0) return false;
-  end += size;
-  if (json) append("\"]}\n");
-  if (repeat_.format == MintJob::Format::kText) append("\n");
-  AppendOk(output, json ? kJsonType : kTextType,
-           {body.data(), static_cast<std::size_t>(end - body.data())});
-  return true;
+  return written.keys * reader_.repeat_size();
 }
 
 void HttpSession::OnTimeout(std::string& output) {

@@ -42,13 +42,14 @@ class HttpSession final : public net::Session {
     MonotonicTime deadline;
   };
 
-  // What to do with a request that repeats the one before: mint one key, at once.
+  // What to do with requests that repeat the one before: mint a key for each, at once.
   struct Repeat {
     mint::Keyspace* keyspace = nullptr;  // Null: nothing that can be repeated.
     MintJob::Format format = MintJob::Format::kBare;
   };
-  // False when there is no key right now, and the request has to go the long way.
-  bool AnswerRepeat(std::string& output);
+  // Answers the requests at the beginning of `input` that repeat the one before, as far as there
+  // are keys right now; the others go the long way. Returns how many bytes that were.
+  std::size_t AnswerRepeats(std::string_view input, std::string& output);
 
   // A new request. `last` when nothing follows it in the input.
   Progress Begin(const wire::HttpRequest& request, bool last, std::string& output);
