@@ -140,14 +140,28 @@ void Reactor::RunPosted() {
 
 Reactor::Timer Reactor::At(MonotonicTime time, std::function<void()> work) {
   const Timer timer{time, ++timers_made_};
-  timers_.emplace(timer, std::move(work));
+  if (spare_timer_.empty()) {
+    timers_.emplace(timer, std::move(work));
+    return timer;
+  }
+  spare_timer_.key() = timer;
+  spare_timer_.mapped() = std::move(work);
+  timers_.insert(std::move(spare_timer_));
   return timer;
+}
+
+void Reactor::Cancel(const Timer& timer) {
+  auto cancelled = timers_.extract(timer);
+  if (cancelled.empty()) return;
+  cancelled.mapped() = nullptr;  // What it holds is not needed any more.
+  spare_timer_ = std::move(cancelled);
 }
 
 void Reactor::RunTimers() {
   while (!timers_.empty() && timers_.begin()->first.time <= now_) {
-    const auto due = timers_.extract(timers_.begin());
-    due.mapped()();
+    spare_timer_ = timers_.extract(timers_.begin());
+    const auto work = std::exchange(spare_timer_.mapped(), nullptr);
+    work();
   }
 }
 

@@ -76,7 +76,7 @@ class Reactor {
   // Calls `work` once, at `time` or soon after.
   Timer At(MonotonicTime time, std::function<void()> work);
   // Harmless for one that has been called, and for none.
-  void Cancel(const Timer& timer) { timers_.erase(timer); }
+  void Cancel(const Timer& timer);
 
   // When this round began. A look at the clock for each event would cost more than most of them.
   [[nodiscard]] MonotonicTime now() const { return now_; }
@@ -94,7 +94,9 @@ class Reactor {
   std::atomic<bool> stop_{false};
   MonotonicTime now_;
   std::uint64_t timers_made_ = 0;
-  std::map<Timer, std::function<void()>> timers_;
+  using Timers = std::map<Timer, std::function<void()>>;
+  Timers timers_;
+  Timers::node_type spare_timer_;  // The memory of one that is over, for the next.
   std::vector<Watcher*> again_;
   std::vector<std::shared_ptr<Watcher>> discarded_;
   // Used within one call each; members so that they keep their memory.

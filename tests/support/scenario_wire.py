@@ -13,6 +13,8 @@ import time
 from keymill_process import Load, Server, build_program
 
 KEY_REQUEST = b"GET /get-key HTTP/1.1\r\nHost: localhost\r\nUser-Agent: keymill\r\n\r\n"
+BATCH_REQUEST = (b"POST /v1/keyspaces/default/keys?count=100 HTTP/1.1\r\nHost: localhost\r\n"
+                 b"User-Agent: keymill\r\nContent-Length: 0\r\n\r\n")
 
 
 def rss_kib(pid):
@@ -23,12 +25,13 @@ def rss_kib(pid):
 
 
 class Pipeline:
-    """Sends the same requests again and again, `depth` at a time, and waits for the answers."""
+    """Sends the same request again and again, `depth` at a time, and waits for the answers."""
 
-    def __init__(self, port, depth):
+    def __init__(self, port, depth, request=KEY_REQUEST):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
         self.depth = depth
-        self.socket.sendall(KEY_REQUEST)
+        self.request = request
+        self.socket.sendall(request)
         self.answer_size = len(self.socket.recv(65536))
         self.buffer = bytearray(1 << 20)
 
@@ -39,7 +42,7 @@ class Pipeline:
         self.socket.close()
 
     def turn(self):
-        self.socket.sendall(KEY_REQUEST * self.depth)
+        self.socket.sendall(self.request * self.depth)
         left = self.depth * self.answer_size
         while left > 0:
             got = self.socket.recv_into(self.buffer)
@@ -60,9 +63,12 @@ def allocations(checks, directory, requests):
         def count():
             return struct.unpack("<Q", count_path.read_bytes())[0]
 
+        server.mint()
         checks.that(count() > 0, f"the counter counts: {count()} allocations of the loop so far")
-        for depth in (1, 32):
-            with Pipeline(server.port, depth) as pipeline:
+        for what, request, depth in (("one at a time", KEY_REQUEST, 1),
+                                     ("pipelined 32 deep", KEY_REQUEST, 32),
+                                     ("for 100 keys", BATCH_REQUEST, 1)):
+            with Pipeline(server.port, depth, request) as pipeline:
                 for _ in range(2000):  # Blocks, batches, buffers and a change of the second.
                     pipeline.turn()
                 before = count()
@@ -70,7 +76,6 @@ def allocations(checks, directory, requests):
                 for _ in range(turns):
                     pipeline.turn()
                 taken = count() - before
-            what = "one at a time" if depth == 1 else f"pipelined {depth} deep"
             # Once a second the head of the answers is made anew, in memory that it has.
             checks.that(taken == 0, f"{turns * depth:,} requests {what}: {taken} allocations")
             figures.append(f"{taken} in {turns * depth:,} {what}")

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 
+#include "api/http/key_answer.h"
 #include "api/http/reply.h"
 #include "api/http/service.h"
 #include "mint/keyspace.h"
@@ -25,46 +26,38 @@ enum class Progress : std::uint8_t {
   kCut,     // It failed in the middle of its answer: only closing the connection can tell.
 };
 
+// How many keys a request wants, and in which form. kText becomes kStream when it has to wait
+// for some of its keys.
+struct MintWish {
+  KeyFormat format = KeyFormat::kBare;
+  std::uint64_t count = 1;
+};
+
 class MintJob {
  public:
-  enum class Format : std::uint8_t {
-    kBare,    // The key and nothing else.
-    kText,    // One key per line; becomes kStream when it has to wait for some of its keys.
-    kJson,    // {"keyspace":…,"keys":[…]}
-    kStream,  // One key per line, in chunks: the only one whose answer is not held in memory.
-              // Not for HTTP/1.0, which has no chunks.
-  };
-
-  // `service` outlives the job; `waker` wakes the session that it belongs to.
-  MintJob(const Service& service, std::string keyspace_name, Format format, std::uint64_t count,
-          net::Waker waker);
+  // `service`, `keyspace` and `waker`, which wakes the session that the job belongs to, outlive
+  // the job.
+  MintJob(const Service& service, mint::Keyspace& keyspace, const MintWish& wish,
+          MonotonicTime deadline, const net::Waker& waker);
   ~MintJob();
   MintJob(const MintJob&) = delete;
   MintJob& operator=(const MintJob&) = delete;
 
-  [[nodiscard]] const std::string& keyspace_name() const { return keyspace_name_; }
   // When the job gives up waiting.
   [[nodiscard]] MonotonicTime deadline() const { return deadline_; }
-  // Whether the answer's header has left.
-  [[nodiscard]] bool started() const { return started_; }
-
-  // The keyspace was found. It outlives the job.
-  void SetKeyspace(mint::Keyspace& keyspace) { keyspace_ = &keyspace; }
 
   // Mints as much as it can.
-  // REQUIRES: the keyspace is set.
   Progress Continue(const ReplyContext& context, std::string& output);
 
  private:
   enum class Wait : std::uint8_t { kParked, kRetry, kOver };
 
   Progress FillBody(const ReplyContext& context, std::string& output);
-  Progress FinishBody(const ReplyContext& context, std::string& output);
   Progress Stream(const ReplyContext& context, std::string& output);
-  void StartStream(const ReplyContext& context, std::string& output);
   // The keys in body_ leave as the stream's first chunk, and the others will follow.
   void BecomeStream(const ReplyContext& context, std::string& output);
-  void AppendChunk(const mint::Reservoir::Run& run, std::string& output);
+  // False when there is no key right now; nothing was appended then.
+  bool AppendPiece(const ReplyContext& context, std::string& output);
   // The reservoir is empty: waits for a block, or leaves in verdict_ why that is no use.
   Wait AwaitBlock();
   void StopWaiting();
@@ -72,15 +65,14 @@ class MintJob {
   Progress Conclude(const ReplyContext& context, std::string& output);
 
   const Service& service_;
-  const std::string keyspace_name_;
-  Format format_;
-  const net::Waker waker_;
-  mint::Keyspace* keyspace_ = nullptr;
+  mint::Keyspace& keyspace_;
+  const net::Waker& waker_;
+  KeyFormat format_;
   std::uint64_t left_;
   MonotonicTime deadline_;
   std::uint64_t waiter_ = 0;  // 0: does not wait for a block.
   Status verdict_;
-  bool started_ = false;
+  bool started_ = false;  // The head of a stream has left.
   std::string body_;
 };
 

@@ -3,7 +3,6 @@
 #include "api/http/session.h"
 
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -66,38 +65,6 @@ Reply TooManyKeys(std::uint64_t count, bool text) {
                   text ? "at once" : "as JSON (Accept: text/plain streams more)"));
 }
 
-// Answers with one key each. `lines` are keys, `size` bytes each, with an end of line behind
-// each; the answers differ in their keys only, so that all are copies of the first.
-void AppendKeyAnswers(std::string& output, MintJob::Format format, std::string_view keyspace,
-                      std::string_view lines, std::size_t size) {
-  constexpr std::string_view kBefore = "{\"keyspace\":\"";
-  constexpr std::string_view kBetween = "\",\"keys\":[\"";
-  constexpr std::string_view kBehind = "\"]}\n";
-  const std::size_t count = lines.size() / (size + 1);
-  const std::size_t first = output.size();
-  std::size_t key_at = 0;
-  if (format == MintJob::Format::kJson) {
-    const std::size_t around = kBefore.size() + keyspace.size() + kBetween.size() + kBehind.size();
-    output.append(OkHead(kJsonType, around + size));
-    output.append(kBefore).append(keyspace).append(kBetween);
-    key_at = output.size() - first;
-    output.append(lines, 0, size).append(kBehind);
-  } else {
-    const std::size_t body = format == MintJob::Format::kText ? size + 1 : size;
-    output.append(OkHead(kTextType, body));
-    key_at = output.size() - first;
-    output.append(lines, 0, body);
-  }
-  const std::size_t answer_size = output.size() - first;
-  output.resize(first + count * answer_size);
-  char* const answers = output.data() + first;
-  for (std::size_t i = 1; i < count; ++i) {
-    char* const answer = answers + i * answer_size;
-    std::memcpy(answer, answers, answer_size);
-    std::memcpy(answer + key_at, lines.data() + i * (size + 1), size);
-  }
-}
-
 }  // namespace
 
 HttpSession::HttpSession(Service& service, net::Waker waker)
@@ -116,28 +83,22 @@ net::Step HttpSession::Advance(std::string_view input, std::string& output) {
   }
   std::size_t consumed = 0;
   while (!closing_ && consumed < input.size() && output.size() < kOutputHigh) {
-    if (const std::size_t repeats = AnswerRepeats(input.substr(consumed), output); repeats > 0) {
-      consumed += repeats;
-      continue;
-    }
-    const Outcome outcome = reader_.Read(input.substr(consumed));
-    if (outcome == Outcome::kNeedMore) {
-      if (reader_.TakeExpectation()) output += "HTTP/1.1 100 Continue\r\n\r\n";
-      if (wire::EmptyLines(input.substr(consumed)) == input.size() - consumed) {
-        consumed = input.size();
+    const std::string_view rest = input.substr(consumed);
+    std::size_t repeated = 0;
+    Progress progress = AnswerRepeats(rest, repeated, output);
+    consumed += repeated;
+    if (repeated == 0) {
+      const Outcome outcome = reader_.Read(rest);
+      if (outcome == Outcome::kNeedMore) return AwaitRest(input, consumed, output);
+      if (outcome == Outcome::kError) {
+        context_ = {.head_only = rest.substr(wire::EmptyLines(rest)).starts_with("HEAD ")};
+        RefuseInput(reader_.error().status, reader_.error().detail, output);
+        break;
       }
-      return {
-          .consumed = consumed, .want = net::Want::kInput, .in_request = consumed < input.size()};
+      consumed += reader_.consumed();
+      progress = Begin(reader_.request(), consumed == input.size(), output);
+      reader_.Release();
     }
-    if (outcome == Outcome::kError) {
-      const std::string_view rest = input.substr(consumed);
-      context_ = {.head_only = rest.substr(wire::EmptyLines(rest)).starts_with("HEAD ")};
-      RefuseInput(reader_.error().status, reader_.error().detail, output);
-      break;
-    }
-    consumed += reader_.consumed();
-    const Progress progress = Begin(reader_.request(), consumed == input.size(), output);
-    reader_.Release();
     if (progress != Progress::kDone) return StepFor(progress, consumed);
   }
   if (closing_) return {.consumed = input.size(), .want = net::Want::kClose};
@@ -155,22 +116,41 @@ net::Step HttpSession::StepFor(Progress progress, std::size_t consumed) const {
   return step;
 }
 
-std::size_t HttpSession::AnswerRepeats(std::string_view input, std::string& output) {
-  if (repeat_.keyspace == nullptr || draining_) return 0;
-  const std::size_t repeats = reader_.CountRepeats(input, kRepeatsMax);
-  if (repeats == 0) return 0;
+net::Step HttpSession::AwaitRest(std::string_view input, std::size_t consumed,
+                                 std::string& output) {
+  if (reader_.TakeExpectation()) output += "HTTP/1.1 100 Continue\r\n\r\n";
+  if (wire::EmptyLines(input.substr(consumed)) == input.size() - consumed) consumed = input.size();
+  return {.consumed = consumed, .want = net::Want::kInput, .in_request = consumed < input.size()};
+}
+
+Progress HttpSession::AnswerRepeats(std::string_view input, std::size_t& size,
+                                    std::string& output) {
+  if (repeat_.keyspace == nullptr || draining_) return Progress::kDone;
+  const MintWish& wish = repeat_.wish;
+  const std::size_t repeats = reader_.CountRepeats(input, wish.count == 1 ? kRepeatsMax : 1);
+  if (repeats == 0) return Progress::kDone;
+  if (wish.count == 1) {
+    const std::size_t answered = AnswerAtOnce(repeats, output);
+    size = answered * reader_.repeat_size();
+    if (answered > 0) return Progress::kDone;
+  }
+  size = reader_.repeat_size();
+  return RunJob(*repeat_.keyspace, wish, service_.Deadline(), output);
+}
+
+std::size_t HttpSession::AnswerAtOnce(std::size_t requests, std::string& output) {
   mint::Keyspace& keyspace = *repeat_.keyspace;
   std::array<char, kRepeatsMax*(keys::kKeySizeMax + 1)> buffer;
-  const auto written = keyspace.TakeKeys(static_cast<std::uint32_t>(repeats), "\n", buffer.data());
+  const auto written = keyspace.TakeKeys(static_cast<std::uint32_t>(requests), "\n", buffer.data());
   std::string_view lines(buffer.data(), written.bytes);
   const bool fixed = keyspace.codec().fixed_size();
   while (!lines.empty()) {
     const std::size_t size = lines.find('\n');
     const std::string_view alike = fixed ? lines : lines.substr(0, size + 1);
-    AppendKeyAnswers(output, repeat_.format, keyspace.name(), alike, size);
+    AppendKeyAnswers(output, repeat_.wish.format, keyspace.name(), alike, size);
     lines.remove_prefix(alike.size());
   }
-  return written.keys * reader_.repeat_size();
+  return written.keys;
 }
 
 void HttpSession::OnTimeout(std::string& output) {
@@ -209,18 +189,12 @@ Progress HttpSession::ResumeErrand(std::string& output) {
     if (service_.clock().Monotonic() < errand_->deadline) return Progress::kParked;
     errand_->deferred->abandoned.store(true, std::memory_order_relaxed);
     errand_.reset();
-    job_.reset();
     return Answer(StatusProblem({Code::kDeadlineExceeded, "the store did not answer in time"}),
                   output);
   }
-  const auto deferred = std::move(errand_->deferred);
-  errand_.reset();
-  if (deferred->keyspace == nullptr) {
-    job_.reset();
-    return Answer(deferred->reply, output);
-  }
-  job_->SetKeyspace(*deferred->keyspace);
-  return ContinueJob(output);
+  const auto [deferred, deadline, wish] = *std::exchange(errand_, std::nullopt);
+  if (deferred->keyspace == nullptr) return Answer(deferred->reply, output);
+  return RunJob(*deferred->keyspace, wish, deadline, output);
 }
 
 Progress HttpSession::ContinueJob(std::string& output) {
@@ -235,14 +209,13 @@ Progress HttpSession::Answer(const Reply& reply, std::string& output) {
   return Progress::kDone;
 }
 
-Progress HttpSession::RunErrand(Service::Work work, std::string& output) {
+Progress HttpSession::RunErrand(Service::Work work, std::string& output, const MintWish& wish) {
   auto deferred = service_.Defer(std::move(work), waker_);
   if (deferred == nullptr) {
-    job_.reset();
     return Answer(StatusProblem({Code::kOverloaded, "too many requests wait for the store"}),
                   output);
   }
-  errand_ = {std::move(deferred), service_.Deadline()};
+  errand_ = {std::move(deferred), service_.Deadline(), wish};
   return Progress::kParked;
 }
 
@@ -264,7 +237,7 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
   }
   switch (route.operation) {
     case Operation::kGetKey:
-      return BeginMint(service_.options().default_keyspace, MintJob::Format::kBare, 1, output);
+      return BeginMint(service_.options().default_keyspace, {KeyFormat::kBare, 1}, output);
     case Operation::kMint:
       return BeginMintOnV1(request, route.keyspace, output);
     case Operation::kIndex:
@@ -325,7 +298,7 @@ Progress HttpSession::BeginCreate(const wire::HttpRequest& request, std::string 
                      output);
 }
 
-Progress HttpSession::BeginMintOnV1(const wire::HttpRequest& request, std::string name,
+Progress HttpSession::BeginMintOnV1(const wire::HttpRequest& request, std::string_view name,
                                     std::string& output) {
   if (!MayBeJson(request)) {
     return Answer(WrongType("send the body with Content-Type: application/json, or use ?count=N"),
@@ -337,31 +310,34 @@ Progress HttpSession::BeginMintOnV1(const wire::HttpRequest& request, std::strin
   if (*count > (text ? kTextKeysMax : kJsonKeysMax)) {
     return Answer(TooManyKeys(*count, text), output);
   }
-  MintJob::Format format = text ? MintJob::Format::kText : MintJob::Format::kJson;
-  if (*count > kJsonKeysMax) format = MintJob::Format::kStream;
-  if (format == MintJob::Format::kStream && context_.http10) {
+  KeyFormat format = text ? KeyFormat::kText : KeyFormat::kJson;
+  if (*count > kJsonKeysMax) format = KeyFormat::kStream;
+  if (format == KeyFormat::kStream && context_.http10) {
     return Answer(Problem(400, "bad-request", ReasonPhrase(400),
                           fmt::format("more than {} keys need HTTP/1.1", kJsonKeysMax)),
                   output);
   }
-  return BeginMint(std::move(name), format, *count, output);
+  return BeginMint(name, {format, *count}, output);
 }
 
-Progress HttpSession::BeginMint(std::string name, MintJob::Format format, std::uint64_t count,
-                                std::string& output) {
+Progress HttpSession::BeginMint(std::string_view name, const MintWish& wish, std::string& output) {
   mint::Engine* const engine = service_.engine();
   if (engine == nullptr) return Answer(Service::NoEngine(), output);
-  job_.emplace(service_, std::move(name), format, count, waker_);
-  if (mint::Keyspace* const keyspace = engine->Find(job_->keyspace_name())) {
-    job_->SetKeyspace(*keyspace);
-    if (count == 1 && context_.keep_alive && !context_.http10) repeat_ = {keyspace, format};
-    return ContinueJob(output);
+  if (mint::Keyspace* const keyspace = engine->Find(name)) {
+    if (context_.keep_alive && !context_.http10) repeat_ = {keyspace, wish};
+    return RunJob(*keyspace, wish, service_.Deadline(), output);
   }
   return RunErrand(
-      [k = job_->keyspace_name()](Service& service, Service::Deferred& deferred) {
+      [k = std::string(name)](Service& service, Service::Deferred& deferred) {
         service.LookUp(k, deferred);
       },
-      output);
+      output, wish);
+}
+
+Progress HttpSession::RunJob(mint::Keyspace& keyspace, const MintWish& wish, MonotonicTime deadline,
+                             std::string& output) {
+  job_.emplace(service_, keyspace, wish, deadline, waker_);
+  return ContinueJob(output);
 }
 
 }  // namespace keymill::api::http

@@ -40,17 +40,23 @@ class HttpSession final : public net::Session {
   struct Errand {
     std::shared_ptr<Service::Deferred> deferred;
     MonotonicTime deadline;
+    MintWish wish = {};  // What to mint when the errand has found the keyspace.
   };
 
-  // What to do with requests that repeat the one before: mint a key for each, at once.
+  // What to do with requests that repeat the one before.
   struct Repeat {
     mint::Keyspace* keyspace = nullptr;  // Null: nothing that can be repeated.
-    MintJob::Format format = MintJob::Format::kBare;
+    MintWish wish;
   };
-  // Answers the requests at the beginning of `input` that repeat the one before, as far as there
-  // are keys right now; the others go the long way. Returns how many bytes that were.
-  std::size_t AnswerRepeats(std::string_view input, std::string& output);
+  // Answers, or begins with, requests at the beginning of `input` that repeat the one before;
+  // `size` becomes the size of these requests.
+  Progress AnswerRepeats(std::string_view input, std::size_t& size, std::string& output);
+  // Answers up to `requests` of them that want one key each, as far as there are keys right now.
+  // Returns how many.
+  std::size_t AnswerAtOnce(std::size_t requests, std::string& output);
 
+  // The input behind `consumed` is no whole request yet.
+  net::Step AwaitRest(std::string_view input, std::size_t consumed, std::string& output);
   // A new request. `last` when nothing follows it in the input.
   Progress Begin(const wire::HttpRequest& request, bool last, std::string& output);
   // The request that was parked, or had to wait for its output to leave.
@@ -63,10 +69,12 @@ class HttpSession final : public net::Session {
   Reply ReadyReply(std::string_view name, const wire::HttpRequest& request, std::string_view only);
   Progress BeginList(const wire::HttpRequest& request, std::string& output);
   Progress BeginCreate(const wire::HttpRequest& request, std::string name, std::string& output);
-  Progress BeginMintOnV1(const wire::HttpRequest& request, std::string name, std::string& output);
-  Progress BeginMint(std::string name, MintJob::Format format, std::uint64_t count,
-                     std::string& output);
-  Progress RunErrand(Service::Work work, std::string& output);
+  Progress BeginMintOnV1(const wire::HttpRequest& request, std::string_view name,
+                         std::string& output);
+  Progress BeginMint(std::string_view name, const MintWish& wish, std::string& output);
+  Progress RunJob(mint::Keyspace& keyspace, const MintWish& wish, MonotonicTime deadline,
+                  std::string& output);
+  Progress RunErrand(Service::Work work, std::string& output, const MintWish& wish = {});
   // Lets the worker prepare the answer.
   Progress AnswerLater(std::function<Reply(Service&)> work, std::string& output);
   Progress Answer(const Reply& reply, std::string& output);

@@ -46,17 +46,28 @@ TEST(SessionTest, ARepeatedRequestIsAnsweredLikeTheFirst) {
        {std::string_view("GET /get-key HTTP/1.1\r\nHost: a\r\n\r\n"),
         std::string_view("POST /v1/keyspaces/default/keys HTTP/1.1\r\nHost: a\r\n\r\n"),
         std::string_view("POST /v1/keyspaces/default/keys?count=1 HTTP/1.1\r\nHost: a\r\n"
-                         "Accept: text/plain\r\nContent-Length: 0\r\n\r\n")}) {
+                         "Accept: text/plain\r\nContent-Length: 0\r\n\r\n"),
+        std::string_view("POST /v1/keyspaces/default/keys?count=100 HTTP/1.1\r\nHost: a\r\n\r\n"),
+        std::string_view("POST /v1/keyspaces/default/keys?count=100 HTTP/1.1\r\nHost: a\r\n"
+                         "Accept: text/plain\r\n\r\n"),
+        std::string_view("POST /v1/keyspaces/default/keys?count=20000 HTTP/1.1\r\nHost: a\r\n"
+                         "Accept: text/plain\r\n\r\n")}) {
     std::set<std::string> bodies;
     Response first;
-    for (int i = 0; i < 5; ++i) {
-      client.Send(request);
+    for (int i = 0; i < 20; ++i) {
+      if (i < 5) client.Send(request);  // One by one, and then many together.
+      if (i == 5) {
+        std::string together;
+        for (int k = i; k < 20; ++k) together += request;
+        client.Send(together);
+      }
       Response response = client.Take();
       EXPECT_EQ(response.status, 200);
       EXPECT_TRUE(bodies.insert(response.body).second) << response.body << " twice";
       if (i == 0) first = response;
       EXPECT_EQ(response.body.size(), first.body.size());
-      for (const char* const name : {"content-type", "content-length", "cache-control"}) {
+      for (const char* const name :
+           {"content-type", "content-length", "transfer-encoding", "cache-control"}) {
         EXPECT_EQ(response.header(name), first.header(name)) << request;
       }
       EXPECT_NE(response.header("date"), "");
