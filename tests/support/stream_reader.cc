@@ -5,8 +5,11 @@
 //
 //   stream_reader PORT KEYSPACE COUNT REQUESTS
 //
-// prints {"keys":…,"out_of_order":…,"broken":…,"bytes":…,"seconds":…}.
+// prints {"keys":…,"out_of_order":…,"broken":…,"bytes":…,"seconds":…}. With --sink before PORT
+// it looks at nothing but the two ends of an answer, because looking at every key takes longer
+// than making it; it then prints {"broken":…,"bytes":…,"seconds":…}.
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -25,6 +28,9 @@
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
+
+// As large as the buffer that iperf3 reads into, with which the sink is compared.
+constexpr std::size_t kSinkSize = 128 << 10;
 
 [[noreturn]] void Die(const char* what) {
   std::perror(what);
@@ -130,6 +136,24 @@ class Checker {
   std::uint64_t out_of_order_ = 0;
 };
 
+// Swallows one chunked answer and adds its size to `bytes`. False when it is none. No key holds
+// a CR, so nothing but the last chunk looks like the end.
+bool SinkAnswer(int fd, std::vector<char>& buffer, std::uint64_t& bytes) {
+  constexpr std::string_view kBegin = "HTTP/1.1 200 OK\r\n";
+  constexpr std::string_view kEnd = "\r\n0\r\n\r\n";
+  std::string tail;
+  for (bool first = true;; first = false) {
+    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), 0);
+    if (got <= 0) Die("the stream was cut");
+    const std::string_view some(buffer.data(), static_cast<std::size_t>(got));
+    bytes += some.size();
+    if (first && some.substr(0, kBegin.size()) != kBegin) return false;
+    tail.append(some.substr(some.size() - std::min(some.size(), kEnd.size())));
+    tail.erase(0, tail.size() - std::min(tail.size(), kEnd.size()));
+    if (tail == kEnd) return true;
+  }
+}
+
 // One chunked answer. False when it is none.
 bool ReadAnswer(Input& input, Checker& checker) {
   if (input.Line() != "HTTP/1.1 200 OK") return false;
@@ -156,29 +180,36 @@ bool ReadAnswer(Input& input, Checker& checker) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: stream_reader PORT KEYSPACE COUNT REQUESTS\n");
+  const bool sink = argc > 1 && std::string_view(argv[1]) == "--sink";
+  if (argc != (sink ? 6 : 5)) {
+    std::fprintf(stderr, "usage: stream_reader [--sink] PORT KEYSPACE COUNT REQUESTS\n");
     return 2;
   }
-  const int fd = Connect(std::atoi(argv[1]));
-  const std::string request = std::string("POST /v1/keyspaces/") + argv[2] +
-                              "/keys?count=" + argv[3] + " HTTP/1.1\r\nHost: localhost\r\n" +
+  char** const arguments = argv + (sink ? 2 : 1);
+  const int fd = Connect(std::atoi(arguments[0]));
+  const std::string request = std::string("POST /v1/keyspaces/") + arguments[1] +
+                              "/keys?count=" + arguments[2] + " HTTP/1.1\r\nHost: localhost\r\n" +
                               "Accept: text/plain\r\nContent-Length: 0\r\n\r\n";
   Input input(fd);
   Checker checker;
+  std::vector<char> buffer(kSinkSize);
+  std::uint64_t sunk = 0;
   int broken = 0;
   const auto began = SteadyClock::now();
-  for (int i = std::atoi(argv[4]); i > 0; --i) {
+  for (int i = std::atoi(arguments[3]); i > 0; --i) {
     if (::send(fd, request.data(), request.size(), 0) < 0) Die("send");
-    if (ReadAnswer(input, checker)) continue;
+    if (sink ? SinkAnswer(fd, buffer, sunk) : ReadAnswer(input, checker)) continue;
     ++broken;
     break;
   }
   const double seconds = std::chrono::duration<double>(SteadyClock::now() - began).count();
-  std::printf(
-      "{\"keys\":%llu,\"out_of_order\":%llu,\"broken\":%d,\"bytes\":%llu,\"seconds\":%.3f}\n",
-      static_cast<unsigned long long>(checker.keys()),
-      static_cast<unsigned long long>(checker.out_of_order()), broken,
-      static_cast<unsigned long long>(input.bytes()), seconds);
+  std::printf("{");
+  if (!sink) {
+    std::printf("\"keys\":%llu,\"out_of_order\":%llu,",
+                static_cast<unsigned long long>(checker.keys()),
+                static_cast<unsigned long long>(checker.out_of_order()));
+  }
+  std::printf("\"broken\":%d,\"bytes\":%llu,\"seconds\":%.6f}\n", broken,
+              static_cast<unsigned long long>(sink ? sunk : input.bytes()), seconds);
   return 0;
 }
