@@ -30,7 +30,7 @@ def keymill_bin():
 
 @functools.lru_cache
 def build_program(name):
-    """Builds a program of tests/ beside the program under test, and returns its path."""
+    """Builds a program of tests/ or bench/ beside the one under test, and returns its path."""
     build = keymill_bin().resolve().parent
     # ./dev locks all that is in build/ with one file.
     locked = build.parent if build.parent == ROOT / "build" else build
@@ -40,11 +40,11 @@ def build_program(name):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"building {name} failed:\n{done.stdout.decode(errors='replace')}")
-    for folder in ("proofs", "support"):
-        program = build / "tests" / folder / name
+    for folder in ("tests/proofs", "tests/support", "bench"):
+        program = build / folder / name
         if program.exists():
             return program
-    raise RuntimeError(f"{name} was built, but is not in {build}/tests")
+    raise RuntimeError(f"{name} was built, but lies neither in {build}/tests nor in bench")
 
 
 def load_client():

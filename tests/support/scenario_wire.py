@@ -1,6 +1,7 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """What a request costs the server besides time: heap, memory, other people's patience."""
 
+import contextlib
 import json
 import pathlib
 import resource
@@ -22,6 +23,26 @@ def rss_kib(pid):
         if line.startswith("VmRSS:"):
             return int(line.split()[1])
     raise RuntimeError("no VmRSS")
+
+
+@contextlib.contextmanager
+def idle_connections(port, count):
+    """So many connections, each used once, that stay open for as long as the block."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, count + 4096)), hard))
+    idle = []
+    try:
+        for _ in range(count):
+            one = socket.create_connection(("127.0.0.1", port), timeout=30)
+            idle.append(one)
+            one.sendall(KEY_REQUEST)
+            if not one.recv(4096):
+                raise RuntimeError("closed at once")
+        yield
+    finally:
+        while idle:
+            idle.pop().close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 class Pipeline:
@@ -126,11 +147,8 @@ def stream(checks, directory, keys):
 
 def connections(checks, directory, count, seconds, rounds):
     """Idle connections cost little memory, and the busy ones nothing."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, count + 4096), hard))
     busy = 100
     alone, among = [], []
-    idle = []
     each = 0.0
     with Server(directory) as server:
         def p99(name):
@@ -140,25 +158,13 @@ def connections(checks, directory, count, seconds, rounds):
             checks.that(not report["failures"], f"{name}: failures {report['failures'] or 'none'}")
             return report["p99_ms"]
 
-        try:
-            p99("warm")
-            for round_number in range(rounds):
-                alone.append(p99(f"alone-{round_number}"))
-                before = rss_kib(server.pid)
-                for _ in range(count):
-                    one = socket.create_connection(("127.0.0.1", server.port), timeout=30)
-                    idle.append(one)
-                    one.sendall(KEY_REQUEST)
-                    if not one.recv(4096):
-                        raise RuntimeError("closed at once")
+        p99("warm")
+        for round_number in range(rounds):
+            alone.append(p99(f"alone-{round_number}"))
+            before = rss_kib(server.pid)
+            with idle_connections(server.port, count):
                 each = max(each, (rss_kib(server.pid) - before) / count)
                 among.append(p99(f"among-{round_number}"))
-                while idle:
-                    idle.pop().close()
-        finally:
-            for one in idle:
-                one.close()
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     checks.that(each <= 16, f"{count:,} connections that were used once: {each:.1f} KiB each")
     ratio = statistics.median(among) / statistics.median(alone)
     checks.that(ratio <= 2, f"p99 of {busy} busy ones: {statistics.median(alone):.2f} ms alone, "
