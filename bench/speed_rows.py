@@ -17,6 +17,8 @@ import measure
 # The bar on the first key counts on a disk that is no slower than this.
 FSYNC_MS_MAX = 5
 
+TURNS = 5  # Of each HTTP server in a round
+
 
 @dataclasses.dataclass(frozen=True)
 class Row:
@@ -130,27 +132,40 @@ def in_turns(items, round_number):
     return items[first:] + items[:first]
 
 
-def http_round(field, samples, round_number):
-    cost, rate = {}, {}
-    servers = {"one": field.one, "two": field.two, "nginx": field.nginx, "epoll": field.epoll}
-    for pipeline in (1, 32):
-        for name, peer in in_turns(servers.items(), round_number):
-            report, cpu = measure.load(peer, pipeline=pipeline, seconds=field.sizes.seconds)
-            cost[name, pipeline] = cpu / report["requests"] * 1e9
-            rate[name, pipeline] = report["requests"] / report["seconds"]
-    samples.add("one-key-1-thread", cost["one", 1], cost["nginx", 1])
-    samples.add("one-key-2-threads", cost["two", 1], cost["nginx", 1])
-    samples.add("pipelined-rate", rate["one", 32], rate["nginx", 32])
-    samples.add("pipelined-loop", 1e9 / cost["one", 32], 1e9 / cost["epoll", 32])
-    samples.add("pipelined-2-threads", 1e9 / cost["two", 32], 1e9 / cost["epoll", 32])
+def http_load(field, pipeline, round_number):
+    """Nanoseconds of CPU for a request, and requests per second, of each HTTP server.
 
-    samples.add("redis-32", cost["one", 32], measure.redis_cpu_ns(
+    In several short turns, because neighbours of a machine come and go within seconds.
+    """
+    servers = {"one": field.one, "two": field.two, "nginx": field.nginx, "epoll": field.epoll}
+    totals = {name: [0, 0.0, 0.0] for name in servers}
+    for turn in range(TURNS):
+        for name, peer in in_turns(servers.items(), round_number + turn):
+            report, cpu = measure.load(peer, pipeline=pipeline,
+                                       seconds=field.sizes.seconds / TURNS)
+            for i, value in enumerate((report["requests"], report["seconds"], cpu)):
+                totals[name][i] += value
+    cost = {name: cpu / requests * 1e9 for name, (requests, _, cpu) in totals.items()}
+    rate = {name: requests / seconds for name, (requests, seconds, _) in totals.items()}
+    return cost, rate
+
+
+def http_round(field, samples, round_number):
+    cost, _ = http_load(field, 1, round_number)
+    deep_cost, deep_rate = http_load(field, 32, round_number)
+    samples.add("one-key-1-thread", cost["one"], cost["nginx"])
+    samples.add("one-key-2-threads", cost["two"], cost["nginx"])
+    samples.add("pipelined-rate", deep_rate["one"], deep_rate["nginx"])
+    samples.add("pipelined-loop", 1e9 / deep_cost["one"], 1e9 / deep_cost["epoll"])
+    samples.add("pipelined-2-threads", 1e9 / deep_cost["two"], 1e9 / deep_cost["epoll"])
+
+    samples.add("redis-32", deep_cost["one"], measure.redis_cpu_ns(
         field.redis, pipeline=32, requests=field.sizes.redis_requests))
     report, cpu = measure.load(field.one, pipeline=64, seconds=field.sizes.seconds)
     samples.add("redis-64", cpu / report["requests"] * 1e9, measure.redis_cpu_ns(
         field.redis, pipeline=64, requests=field.sizes.redis_requests))
     report, cpu = measure.load(field.one, pipeline=1, seconds=field.sizes.seconds, keys=100)
-    samples.add("batch-100", cpu / report["keys"] * 1e9, cost["one", 1])
+    samples.add("batch-100", cpu / report["keys"] * 1e9, cost["one"])
 
     costs = {changing: measure.header_cpu_ns(field.one, seconds=field.sizes.seconds / 2,
                                              changing=changing)
