@@ -175,7 +175,7 @@ class ToolsTest(unittest.TestCase):
         self.assertEqual([speed_rows.in_turns("abc", n) for n in range(4)],
                          [list("abc"), list("bca"), list("cab"), list("abc")])
 
-    def test_the_first_key_comes_and_an_idle_server_costs_a_request_some_cpu(self):
+    def test_a_cold_server_gives_a_key_and_a_busy_one_is_charged_for_its_work(self):
         with tempfile.TemporaryDirectory() as folder:
             directory = pathlib.Path(folder)
             self.assertGreater(measure.first_key_ms(directory / "cold"), 0)
