@@ -11,69 +11,93 @@
 namespace keymill::keys {
 namespace {
 
-using Word = std::uint64_t;
-constexpr std::size_t kWordsMax = kCountingTextMax / sizeof(Word);
+// Sixteen bytes that are read, joined and written at once, wherever they lie.
+using Vector = std::uint64_t __attribute__((vector_size(16)));
+constexpr std::size_t kVectorsMax = kCountingTextMax / sizeof(Vector);
 constexpr std::uint64_t kTurnMax = 256;
 
-// A text cut into words. The last one ends where the text does, and so may overlap the one
-// before: both then hold the same bytes.
-template <std::size_t kWords>
-struct Words {
-  std::array<Word, kWords> word;
+Vector Load(const char* bytes) {
+  Vector vector;
+  std::memcpy(&vector, bytes, sizeof vector);
+  return vector;
+}
+
+void Store(Vector vector, char* bytes) { std::memcpy(bytes, &vector, sizeof vector); }
+
+// A text cut into vectors. The last one ends where the text does, and so may overlap the one
+// before: both then hold the same bytes. A text that is shorter than one vector has zeros behind
+// it, which the next text overwrites.
+template <std::size_t kVectors>
+struct Cut {
+  std::array<Vector, kVectors> part;
 
   static std::size_t Offset(std::size_t index, std::size_t size) {
-    return std::min(index * sizeof(Word), size - sizeof(Word));
+    return std::min(index * sizeof(Vector), std::max(size, sizeof(Vector)) - sizeof(Vector));
   }
-  void Load(const char* text, std::size_t size) {
-    for (std::size_t i = 0; i < kWords; ++i) {
-      std::memcpy(&word[i], text + Offset(i, size), sizeof(Word));
-    }
+  // REQUIRES: kCountingTextMax bytes, zeros behind the text.
+  void Take(const char* text, std::size_t size) {
+    for (std::size_t i = 0; i < kVectors; ++i) part[i] = Load(text + Offset(i, size));
   }
 };
 
-template <std::size_t kWords>
-void Write(const CountingText& text, const Digits& digits, std::uint64_t first, std::uint64_t count,
-           char* out) {
-  const std::size_t size = text.size();
-  std::uint64_t turn = digits.radix();
-  std::uint32_t wheels = 1;
-  while (wheels < text.length && turn * digits.radix() <= kTurnMax) {
-    turn *= digits.radix();
-    ++wheels;
-  }
-  const std::uint32_t still_digits = text.length - wheels;
-
-  // What moves is zero in the still part, and the other way round: joined by `or`.
-  std::array<Words<kWords>, kTurnMax> moving;
-  std::array<char, kCountingTextMax> bytes{};
-  char* const wheel = bytes.data() + text.prefix.size() + still_digits;
-  text.after.copy(wheel + wheels, text.after.size());
-  for (std::uint64_t i = 0; i < turn; ++i) {
-    digits.Write(i, wheels, wheel);
-    moving[i].Load(bytes.data(), size);
-  }
-  bytes.fill(0);
-  text.prefix.copy(bytes.data(), text.prefix.size());
-
-  std::array<std::size_t, kWords> offset;
-  for (std::size_t i = 0; i < kWords; ++i) offset[i] = Words<kWords>::Offset(i, size);
-  std::uint64_t head = first / turn;
-  std::uint64_t at = first % turn;
-  while (count > 0) {
-    digits.Write(head++, still_digits, bytes.data() + text.prefix.size());
-    Words<kWords> still;
-    still.Load(bytes.data(), size);
-    const std::uint64_t end = std::min(turn, at + count);
-    count -= end - at;
-    for (; at < end; ++at, out += size) {
-      for (std::size_t i = 0; i < kWords; ++i) {
-        const Word joined = moving[at].word[i] | still.word[i];
-        std::memcpy(out + offset[i], &joined, sizeof joined);
-      }
+template <std::size_t kVectors>
+class Counter {
+ public:
+  Counter(const CountingText& text, const Digits& digits)
+      : digits_(digits), size_(text.size()), prefix_size_(text.prefix.size()) {
+    std::uint32_t wheels = 1;
+    while (wheels < text.length && turn_ * digits.radix() <= kTurnMax) {
+      turn_ *= digits.radix();
+      ++wheels;
     }
-    at = 0;
+    still_digits_ = text.length - wheels;
+    // What moves is zero in the still part, and the other way round: joined by `or`.
+    char* const wheel = bytes_.data() + prefix_size_ + still_digits_;
+    text.after.copy(wheel + wheels, text.after.size());
+    for (std::uint64_t i = 0; i < turn_; ++i) {
+      digits.Write(i, wheels, wheel);
+      moving_[i].Take(bytes_.data(), size_);
+    }
+    bytes_.fill(0);
+    text.prefix.copy(bytes_.data(), prefix_size_);
   }
-}
+
+  void Write(std::uint64_t first, std::uint64_t count, char* out) {
+    std::array<std::size_t, kVectors> offset;
+    for (std::size_t i = 0; i < kVectors; ++i) offset[i] = Cut<kVectors>::Offset(i, size_);
+    std::uint64_t head = first / turn_;
+    std::uint64_t at = first % turn_;
+    const std::size_t size = size_;
+    while (count > 0) {
+      digits_.Write(head++, still_digits_, bytes_.data() + prefix_size_);
+      Cut<kVectors> still;
+      still.Take(bytes_.data(), size);
+      const std::uint64_t end = std::min(turn_, at + count);
+      count -= end - at;
+      // The very last text must not write behind itself.
+      const std::uint64_t wide_end = count == 0 && size < sizeof(Vector) ? end - 1 : end;
+      for (; at < wide_end; ++at, out += size) {
+        for (std::size_t i = 0; i < kVectors; ++i) {
+          Store(moving_[at].part[i] | still.part[i], out + offset[i]);
+        }
+      }
+      if (at < end) {
+        const Vector joined = moving_[at].part[0] | still.part[0];
+        std::memcpy(out, &joined, size);
+      }
+      at = 0;
+    }
+  }
+
+ private:
+  const Digits& digits_;
+  const std::size_t size_;
+  const std::size_t prefix_size_;
+  std::uint64_t turn_ = digits_.radix();
+  std::uint32_t still_digits_ = 0;
+  std::array<Cut<kVectors>, kTurnMax> moving_;
+  std::array<char, kCountingTextMax> bytes_{};
+};
 
 }  // namespace
 
@@ -81,20 +105,14 @@ void WriteCounting(const CountingText& text, const Digits& digits, std::uint64_t
                    std::uint64_t count, char* out) {
   const std::size_t size = text.size();
   KEYMILL_CHECK(size >= kCountingTextMin && size <= kCountingTextMax && text.length >= 1);
-  static_assert(kWordsMax == 6);
-  switch ((size + sizeof(Word) - 1) / sizeof(Word)) {
+  static_assert(kVectorsMax == 3);
+  switch ((size + sizeof(Vector) - 1) / sizeof(Vector)) {
     case 1:
-      return Write<1>(text, digits, first, count, out);
+      return Counter<1>(text, digits).Write(first, count, out);
     case 2:
-      return Write<2>(text, digits, first, count, out);
-    case 3:
-      return Write<3>(text, digits, first, count, out);
-    case 4:
-      return Write<4>(text, digits, first, count, out);
-    case 5:
-      return Write<5>(text, digits, first, count, out);
+      return Counter<2>(text, digits).Write(first, count, out);
     default:
-      return Write<6>(text, digits, first, count, out);
+      return Counter<3>(text, digits).Write(first, count, out);
   }
 }
 

@@ -2,7 +2,7 @@
 //
 // The texts of consecutive numbers, many at a time. Neighbours differ in their last digits
 // only, so those are laid out once for a whole turn of the last wheels; each turn then joins
-// them with the digits that stand still, a machine word at a time.
+// them with the digits that stand still, sixteen bytes at a time.
 
 #pragma once
 
