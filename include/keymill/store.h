@@ -71,6 +71,19 @@ struct ReserveRequest {
   std::vector<std::string> spent;
 };
 
+// What a start needs of a store.
+struct EstablishRequest {
+  struct Part {
+    NewKeyspace keyspace;
+    // Numbers to reserve at once if this call creates the keyspace; 0 for none.
+    // Range: [0, kBlockCountMax].
+    std::uint32_t count = 0;
+    std::string reservation;  // Random, as in ReserveRequest.
+  };
+  std::vector<Part> keyspaces;
+  std::string instance;  // Who asks; kept in the ledger.
+};
+
 // How a held block ends.
 struct GiveBackRequest {
   std::string keyspace_id;
@@ -113,6 +126,16 @@ struct StoreIdentity {
   std::uint32_t schema_version = 0;
 };
 
+// What a store holds when Establish returns.
+struct Established {
+  struct Part {
+    KeyspaceRecord record;
+    std::optional<Block> block;  // Only of a keyspace that this very call created.
+  };
+  StoreIdentity identity;
+  std::vector<Part> keyspaces;  // In the order of the request.
+};
+
 struct RecoverReport {
   std::uint64_t next_before = 0;
   std::uint64_t next_after = 0;
@@ -137,7 +160,28 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
+  // Errors: kNotFound when nothing was established here yet.
   virtual Result<StoreIdentity> Identity(MonotonicTime deadline) = 0;
+
+  // Makes the store ready: its schema and identity unless they are there, the keyspaces of
+  // `request` that are absent, and a first block of each keyspace that this call creates.
+  // All of it is durable before this returns. A store that can does it in one transaction, so
+  // that a crash leaves all or nothing; any other does it in this order, and leaves what a
+  // repeated call completes. Whoever calls at once agree on one identity and, for each name,
+  // on one keyspace: as for CreateKeyspace, use only what was returned.
+  //
+  // Of a keyspace that was there already nothing is reserved and nothing is changed: it may
+  // have a witness and another recipe, which only Reserve compares. One that was created
+  // under a fresh random id has neither.
+  //
+  // Errors:
+  //   kFailedPrecondition  the schema is newer than this program. Nothing changed.
+  //   kUnknownOutcome      call again: what was created is found then, without its block,
+  //                        which is lost like one of Reserve.
+  virtual Result<Established> Establish(const EstablishRequest& request,
+                                        MonotonicTime deadline) = 0;
+
+  // REQUIRES, for this and all that follows: Identity or Establish has succeeded.
 
   // Creates the keyspace unless its name exists, durably, and returns what the store then
   // holds: the caller's own, or another's that came first. Use only what was returned.

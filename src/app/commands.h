@@ -33,9 +33,6 @@ Result<Config> ReadConfig(const CommonFlags& flags, bool serving);
 // The configured store, with the configured keyspaces in it.
 Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptions engine = {});
 
-// Creates the configured keyspaces that are missing and checks the others.
-Status EnsureKeyspaces(const Settings& settings, mint::Engine& engine);
-
 // kNotFound for a keyspace that the store does not have: which one was probably meant, and
 // how to create it.
 Status NoSuchKeyspace(mint::Engine& engine, std::string_view name);

@@ -66,15 +66,6 @@ Result<Config> ReadConfig(const CommonFlags& flags, bool serving) {
   return config;
 }
 
-Status EnsureKeyspaces(const Settings& settings, mint::Engine& engine) {
-  for (const auto& [name, recipe] : settings.keyspaces) {
-    if (Result<mint::Engine::Created> made = engine.Create(name, recipe); !made.ok()) {
-      return made.status();
-    }
-  }
-  return {};
-}
-
 Status NoSuchKeyspace(mint::Engine& engine, std::string_view name) {
   std::vector<std::string_view> names;
   const Result<std::vector<mint::KeyspaceInfo>> all = engine.List();
@@ -108,12 +99,12 @@ Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptio
   engine.refill.block_size = settings.block_size;
   engine.refill.grow = settings.block_growth == "auto";
   engine.refill.runway_target = settings.runway_target;
+  engine.keyspaces = settings.keyspaces;
   Result<embed::Opened> opened = embed::OpenEngine({.data_dir = settings.data_dir,
                                                     .store = settings.store,
                                                     .create = settings.store_create == "auto",
                                                     .engine = std::move(engine)});
   if (!opened.ok()) return Explained(settings, opened.status());
-  if (Status ready = EnsureKeyspaces(settings, *opened->engine); !ready.ok()) return ready;
   return opened;
 }
 

@@ -102,11 +102,9 @@ class EngineMill final : public Mill {
                             .create = options_.create,
                             .engine = {}};
     open.engine.refill.block_size = options_.block_size;
+    open.engine.keyspaces = {{"default", DefaultRecipe(Kind::kShuffled)}};
     Result<embed::Opened> opened = embed::OpenEngine(open);
     if (!opened.ok()) return opened.status();
-    Result<mint::Engine::Created> ready =
-        opened->engine->Create("default", DefaultRecipe(Kind::kShuffled));
-    if (!ready.ok()) return ready.status();
     engine_ = std::move(opened->engine);
     generation_.store(ForkGeneration(), std::memory_order_release);
     return {};

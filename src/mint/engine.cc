@@ -53,6 +53,34 @@ Status CheckBlocklist(const Recipe& recipe, const keys::Codec& codec) {
   return {};
 }
 
+// A keyspace as this process would make it, if nobody has yet.
+struct Draft {
+  NewKeyspace fresh;
+  keys::Codec codec;
+};
+
+Result<Draft> MakeDraft(std::string_view name, const Recipe& recipe) {
+  if (Status named = CheckKeyspaceName(name); !named.ok()) return named;
+  if (Status valid = keys::Codec::Validate(recipe); !valid.ok()) return valid;
+  const std::string text = keys::RecipeText(recipe);
+  std::string secret;
+  if (recipe.kind == Kind::kShuffled) {
+    std::array<std::uint8_t, keys::kSecretSize> bytes{};
+    RandomBytes(bytes);
+    secret.assign(bytes.begin(), bytes.end());
+  }
+  Result<keys::Codec> codec = keys::Codec::Make(recipe, AsBytes(secret));
+  if (!codec.ok()) return codec.status();
+  NewKeyspace fresh{.name = std::string(name),
+                    .id = RandomHex(16),
+                    .recipe = text,
+                    .recipe_hash = keys::RecipeHash(text, AsBytes(secret)),
+                    .secret = secret,
+                    .first = codec->begin(),
+                    .end = codec->end()};
+  return Draft{std::move(fresh), *std::move(codec)};
+}
+
 Status NotIssued(std::string_view name, std::string_view why) {
   return {Code::kNotFound, fmt::format("this key cannot have been issued by {}: {}", name, why)};
 }
@@ -85,15 +113,54 @@ Engine::~Engine() { Close(); }
 
 Status Engine::Start() {
   Result<StoreIdentity> identity = store_->Identity(StoreDeadline());
-  if (!identity.ok()) return identity.status();
-  identity_ = *std::move(identity);
-  if (witness_) {
-    if (Status bound = witness_->Bind(identity_.store_id, options_.location); !bound.ok()) {
-      return bound;
-    }
+  const bool empty = identity.code() == Code::kNotFound;
+  if (!empty) {
+    if (!identity.ok()) return identity.status();
+    identity_ = *std::move(identity);
+    // S2: before anything is written to it.
+    if (Status bound = BindWitness({}); !bound.ok()) return bound;
   }
+  if (Status ready = EstablishKeyspaces(empty); !ready.ok()) return ready;
   if (options_.background) thread_ = std::thread([this] { Run(); });
   return {};
+}
+
+Status Engine::EstablishKeyspaces(bool empty) {
+  std::vector<WitnessFile::Sighting> sightings;
+  EstablishRequest missing{.keyspaces = {}, .instance = instance_};
+  // All that are there are compared before the first of the others is made.
+  for (const auto& [name, recipe] : options_.keyspaces) {
+    Result<Draft> draft = MakeDraft(name, recipe);
+    if (!draft.ok()) return draft.status();
+    Result<KeyspaceRecord> record = Status(Code::kNotFound, "");
+    if (!empty) record = store_->FindKeyspace(name, StoreDeadline());
+    if (record.ok()) {
+      if (Result<Keyspace*> known = Accept(*record, recipe); !known.ok()) return known.status();
+      sightings.push_back({record->id, name, {record->rev, record->next}});
+      continue;
+    }
+    if (record.code() != Code::kNotFound) return record.status();
+    if (Status usable = CheckBlocklist(recipe, draft->codec); !usable.ok()) return usable;
+    const std::uint64_t capacity = draft->fresh.end - draft->fresh.first;
+    missing.keyspaces.push_back(
+        {std::move(draft->fresh), FirstCount(options_.refill, capacity), RandomHex(16)});
+  }
+  if (empty || !missing.keyspaces.empty()) {
+    Result<Established> made = store_->Establish(missing, StoreDeadline());
+    if (!made.ok()) return made.status();
+    identity_ = std::move(made->identity);
+    for (Established::Part& part : made->keyspaces) {
+      const KeyspaceRecord& record = part.record;
+      Result<Keyspace*> keyspace = Accept(record, options_.keyspaces.at(record.name));
+      if (!keyspace.ok()) return keyspace.status();
+      sightings.push_back({record.id, record.name, {record.rev, record.next}});
+      if (!part.block) continue;
+      // W1: for the refiller, which makes sure of the witness first; if we fail, it goes back.
+      (*keyspace)->Want();
+      (*keyspace)->Withhold({*std::move(part.block), {}});
+    }
+  }
+  return BindWitness(sightings);
 }
 
 MonotonicTime Engine::StoreDeadline() const { return clock_.Monotonic() + options_.store_timeout; }
@@ -136,43 +203,31 @@ Status Engine::Differs(const KeyspaceRecord& record, const Recipe& recipe) const
                       record.name, what)};
 }
 
-Result<Engine::Created> Engine::Create(std::string_view name, const Recipe& recipe) {
-  if (Status named = CheckKeyspaceName(name); !named.ok()) return named;
-  if (Status valid = keys::Codec::Validate(recipe); !valid.ok()) return valid;
-  const std::string text = keys::RecipeText(recipe);
-  std::string secret;
-  if (recipe.kind == Kind::kShuffled) {
-    std::array<std::uint8_t, keys::kSecretSize> bytes{};
-    RandomBytes(bytes);
-    secret.assign(bytes.begin(), bytes.end());
+Result<Keyspace*> Engine::Accept(const KeyspaceRecord& record, const Recipe& recipe) {
+  if (record.recipe != keys::RecipeText(recipe)) return Differs(record, recipe);  // C1
+  if (record.state == KeyspaceState::kRetired) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("keyspace {} is retired, and its name is never reused", record.name));
   }
-  Result<keys::Codec> codec = keys::Codec::Make(recipe, AsBytes(secret));
-  if (!codec.ok()) return codec.status();
-  const NewKeyspace fresh{.name = std::string(name),
-                          .id = RandomHex(16),
-                          .recipe = text,
-                          .recipe_hash = keys::RecipeHash(text, AsBytes(secret)),
-                          .secret = secret,
-                          .first = codec->begin(),
-                          .end = codec->end()};
+  return Adopt(record);
+}
+
+Result<Engine::Created> Engine::Create(std::string_view name, const Recipe& recipe) {
+  Result<Draft> draft = MakeDraft(name, recipe);
+  if (!draft.ok()) return draft.status();
   // A look first: most calls find what is there, and need no write.
   Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
   if (record.code() == Code::kNotFound) {
-    if (Status usable = CheckBlocklist(recipe, *codec); !usable.ok()) return usable;
-    record = store_->CreateKeyspace(fresh, StoreDeadline());
+    if (Status usable = CheckBlocklist(recipe, draft->codec); !usable.ok()) return usable;
+    record = store_->CreateKeyspace(draft->fresh, StoreDeadline());
   }
   if (!record.ok()) return record.status();
-  if (record->recipe != text) return Differs(*record, recipe);
-  if (record->state == KeyspaceState::kRetired) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("keyspace {} is retired, and its name is never reused", name));
-  }
-  Result<Keyspace*> keyspace = Adopt(*record);
+  Result<Keyspace*> keyspace = Accept(*record, recipe);
   if (!keyspace.ok()) return keyspace.status();
   if (Status done = RecordWitness(**keyspace, {record->rev, record->next}); !done.ok()) {
     return done;
   }
-  return Created{*keyspace, record->id == fresh.id};
+  return Created{*keyspace, record->id == draft->fresh.id};
 }
 
 Status Engine::Retire(std::string_view name) {

@@ -47,6 +47,10 @@ struct EngineOptions {
   // Where the store is, for messages and for the witness.
   std::string location;
 
+  // Keyspaces that are there when the engine is open: created if they are absent, with a first
+  // block unless nothing is to be reserved ahead of need.
+  std::map<std::string, Recipe> keyspaces;
+
   // Whether a thread keeps the reservoirs supplied. Off in tests that call StepForTest.
   bool background = true;
 
@@ -82,8 +86,10 @@ std::string_view ExplanationStateName(Explanation::State state);
 // the path of a request; everything else may wait for the store.
 class Engine {
  public:
-  // Takes the store and, except for stores without a memory, a witness. Starts the refiller.
-  // Errors: kFailedPrecondition when the witness knows another store at this location.
+  // Takes the store and, except for stores without a memory, a witness. What is not there yet
+  // of store and keyspaces is made in one call of Store::Establish. Starts the refiller.
+  // Errors: kFailedPrecondition when the witness knows another store at this location; those
+  // of Create for the keyspaces.
   static Result<std::unique_ptr<Engine>> Open(EngineOptions options, std::unique_ptr<Store> store,
                                               std::unique_ptr<WitnessFile> witness,
                                               const Clock& clock = SystemClock());
@@ -155,6 +161,10 @@ class Engine {
   Status Start();
   [[nodiscard]] MonotonicTime StoreDeadline() const;
 
+  // Finds or makes the keyspaces of the options. `empty`: the store, too, has to be made.
+  Status EstablishKeyspaces(bool empty);
+  // The keyspace that the store holds, if it is what somebody wants to have there.
+  Result<Keyspace*> Accept(const KeyspaceRecord& record, const Recipe& recipe);
   Result<Keyspace*> Adopt(const KeyspaceRecord& record);
   Result<KeyspaceInfo> Inform(KeyspaceRecord record);
   Status Differs(const KeyspaceRecord& record, const Recipe& recipe) const;
@@ -177,6 +187,9 @@ class Engine {
   // The highest that this process, or any that shares its witness, has seen.
   Result<Witness> Witnessed(const std::string& keyspace_id);
   Status RecordWitness(const Keyspace& keyspace, const Witness& seen);
+  // The same for what a start has seen; binds the witness to the store, too.
+  Status BindWitness(const std::vector<WitnessFile::Sighting>& sightings);
+  void Remember(const std::string& keyspace_id, const Witness& now);
   void Fatal(const Status& why);
 
   const EngineOptions options_;

@@ -32,6 +32,7 @@ struct Faults {
     Status status;
     When when = When::kBefore;
   };
+  std::deque<Fault> establish;
   std::deque<Fault> reserve;
   std::deque<Fault> give_back;
   std::deque<Fault> list;
@@ -50,6 +51,16 @@ class FaultyStore final : public Store {
 
   Result<StoreIdentity> Identity(MonotonicTime deadline) override {
     return below_->Identity(deadline);
+  }
+  Result<Established> Establish(const EstablishRequest& request, MonotonicTime deadline) override {
+    return Call(faults_->establish, [&] {
+      auto made = below_->Establish(request, deadline);
+      if (!made.ok()) return made;
+      for (const Established::Part& part : made->keyspaces) {
+        if (part.block) faults_->granted.push_back(*part.block);
+      }
+      return made;
+    });
   }
   Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
                                         MonotonicTime deadline) override {
@@ -145,11 +156,18 @@ class EngineTestBase : public testing::Test {
   [[nodiscard]] std::filesystem::path data_dir() const { return dir_.path() / "data"; }
   [[nodiscard]] std::filesystem::path db() const { return dir_.path() / "keymill.db"; }
 
-  std::unique_ptr<Store> OpenSqlite() {
+  // Where nothing is yet, nothing is made either.
+  std::unique_ptr<Store> OpenEmptySqlite() {
     auto opened = store::OpenSqliteStore({.path = db(), .create = true}, clock_,
                                          clock_.Monotonic() + std::chrono::seconds(30));
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     return opened.ok() ? *std::move(opened) : nullptr;
+  }
+  std::unique_ptr<Store> OpenSqlite() {
+    auto opened = OpenEmptySqlite();
+    const auto made = opened->Establish({}, clock_.Monotonic() + std::chrono::seconds(30));
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return opened;
   }
   [[nodiscard]] std::unique_ptr<WitnessFile> OpenWitness() const {
     auto opened = WitnessFile::Open(data_dir());

@@ -56,6 +56,12 @@ std::uint32_t RefillCount(const RefillOptions& options, const RefillState& state
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count, 1, BlockMax(state)));
 }
 
+std::uint32_t FirstCount(const RefillOptions& options, std::uint64_t capacity) {
+  RefillState newborn;
+  newborn.capacity = newborn.remaining = capacity;
+  return RefillCount(options, newborn);
+}
+
 void RateMeter::Observe(std::uint64_t total, MonotonicTime now) {
   if (!started_) {
     started_ = true;

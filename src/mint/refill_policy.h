@@ -51,6 +51,9 @@ std::uint64_t RefillPace(const RefillState& state);
 // burst does not reserve an hour's worth.
 std::uint32_t RefillCount(const RefillOptions& options, const RefillState& state);
 
+// The first block of a keyspace that is being created; 0 when nothing is reserved ahead.
+std::uint32_t FirstCount(const RefillOptions& options, std::uint64_t capacity);
+
 // Keys per second, smoothed. Rises at once, falls by half in five seconds without demand.
 class RateMeter {
  public:

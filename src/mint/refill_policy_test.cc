@@ -260,5 +260,12 @@ TEST(RateMeterTest, TwoLooksInTheSameInstantAreOne) {
   EXPECT_DOUBLE_EQ(meter.rate(), 1'000'000) << "and nothing was forgotten";
 }
 
+TEST(RefillPolicyTest, TheFirstBlockIsSmallInASmallKeyspaceAndNoneWithoutReservingAhead) {
+  EXPECT_EQ(FirstCount({.block_size = 1000}, std::uint64_t{1} << 40), 1000U);
+  EXPECT_EQ(FirstCount({.block_size = 1000}, 1'000'000), 16U);
+  EXPECT_EQ(FirstCount({.block_size = 1000}, 3), 1U);
+  EXPECT_EQ(FirstCount({.block_size = 1000, .ahead_of_need = false}, 1'000'000), 0U);
+}
+
 }  // namespace
 }  // namespace keymill::mint

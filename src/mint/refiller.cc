@@ -191,12 +191,20 @@ Result<Witness> Engine::Witnessed(const std::string& keyspace_id) {
   return Witness{std::max(seen.rev, kept->rev), std::max(seen.next, kept->next)};
 }
 
+void Engine::Remember(const std::string& keyspace_id, const Witness& now) {
+  const MutexLock lock(seen_mu_);
+  Witness& seen = seen_[keyspace_id];
+  seen = {std::max(seen.rev, now.rev), std::max(seen.next, now.next)};
+}
+
+Status Engine::BindWitness(const std::vector<WitnessFile::Sighting>& sightings) {
+  for (const WitnessFile::Sighting& each : sightings) Remember(each.keyspace_id, each.seen);
+  if (!witness_) return {};
+  return witness_->Bind(identity_.store_id, options_.location, sightings);
+}
+
 Status Engine::RecordWitness(const Keyspace& keyspace, const Witness& now) {
-  {
-    const MutexLock lock(seen_mu_);
-    Witness& seen = seen_[keyspace.id()];
-    seen = {std::max(seen.rev, now.rev), std::max(seen.next, now.next)};
-  }
+  Remember(keyspace.id(), now);
   if (!witness_) return {};
   return witness_->Record(identity_.store_id, keyspace.id(), keyspace.name(), now).status();
 }

@@ -215,7 +215,17 @@ Result<std::string> WitnessFile::RememberedLocation() {
   return location;
 }
 
-Status WitnessFile::Bind(std::string_view store_id, std::string_view location) {
+bool WitnessFile::Contents::Merge(std::string_view store_id, const Sighting& sighting) {
+  Entry& entry = keyspaces[{std::string(store_id), sighting.keyspace_id}];
+  const Witness merged = {std::max(entry.seen.rev, sighting.seen.rev),
+                          std::max(entry.seen.next, sighting.seen.next)};
+  if (merged == entry.seen && entry.name == sighting.name) return false;
+  entry = {sighting.name, merged};
+  return true;
+}
+
+Status WitnessFile::Bind(std::string_view store_id, std::string_view location,
+                         const std::vector<Sighting>& sightings) {
   Status refused;
   Status done = Update([&](Contents& contents) {
     for (const auto& [id, known] : contents.locations) {
@@ -228,9 +238,10 @@ Status WitnessFile::Bind(std::string_view store_id, std::string_view location) {
       return false;
     }
     std::string& known = contents.locations[std::string(store_id)];
-    if (known == location) return false;
+    bool news = known != location;
     known = location;
-    return true;
+    for (const Sighting& each : sightings) news = contents.Merge(store_id, each) || news;
+    return news;
   });
   if (!refused.ok()) return refused;
   if (done.ok()) {
@@ -255,11 +266,9 @@ Result<Witness> WitnessFile::Record(std::string_view store_id, std::string_view 
                                     std::string_view name, const Witness& seen) {
   Witness merged;
   Status done = Update([&](Contents& contents) {
-    Entry& entry = contents.keyspaces[{std::string(store_id), std::string(keyspace_id)}];
-    merged = {std::max(entry.seen.rev, seen.rev), std::max(entry.seen.next, seen.next)};
-    if (merged == entry.seen && entry.name == name) return false;
-    entry = {std::string(name), merged};
-    return true;
+    const bool news = contents.Merge(store_id, {std::string(keyspace_id), std::string(name), seen});
+    merged = contents.keyspaces[{std::string(store_id), std::string(keyspace_id)}].seen;
+    return news;
   });
   if (!done.ok()) return done;
   return merged;

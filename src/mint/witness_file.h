@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "keymill/status.h"
 #include "keymill/store.h"
@@ -58,10 +59,18 @@ class WitnessFile {
   // The location of a store that this witness remembers, or "" when it remembers none.
   Result<std::string> RememberedLocation();
 
-  // Ties the witness to the store at `location`; every later Record says so again, should
-  // the file have vanished meanwhile.
+  // What was seen of a keyspace.
+  struct Sighting {
+    std::string keyspace_id;
+    std::string name;
+    Witness seen;
+  };
+
+  // Ties the witness to the store at `location` and merges what was seen there, durably and in
+  // one change; every later Record says so again, should the file have vanished meanwhile.
   // Errors: kFailedPrecondition when another store was seen at this very location before.
-  Status Bind(std::string_view store_id, std::string_view location);
+  Status Bind(std::string_view store_id, std::string_view location,
+              const std::vector<Sighting>& sightings = {});
 
   // The highest that any process using this file has seen.
   Result<Witness> Read(std::string_view store_id, std::string_view keyspace_id);
@@ -80,6 +89,9 @@ class WitnessFile {
   struct Contents {
     std::map<std::string, std::string, std::less<>> locations;  // By store id.
     std::map<std::pair<std::string, std::string>, Entry> keyspaces;
+
+    // Returns whether anything is new.
+    bool Merge(std::string_view store_id, const Sighting& sighting);
   };
 
   WitnessFile(std::filesystem::path directory, std::chrono::milliseconds patience);

@@ -72,6 +72,19 @@ TEST_F(WitnessFileTest, RemembersAcrossRestarts) {
   EXPECT_EQ(*Open()->Read("other", "k"), Witness{});
 }
 
+TEST_F(WitnessFileTest, BindsAndMergesWhatWasSeenInOneChange) {
+  ASSERT_TRUE(Open()->Record("s", "k", "links", {7, 700}).ok());
+  const auto witness = Open();
+  ASSERT_TRUE(
+      witness->Bind("s", "here", {{"k", "links", {8, 600}}, {"fresh", "codes", {2, 20}}}).ok());
+  EXPECT_EQ(*Open()->Read("s", "k"), (Witness{8, 700}));
+  EXPECT_EQ(*Open()->Read("s", "fresh"), (Witness{2, 20}));
+  EXPECT_EQ(*Open()->RememberedLocation(), "here");
+  EXPECT_EQ(witness->Bind("other", "here", {{"k", "links", {9, 900}}}).code(),
+            Code::kFailedPrecondition);
+  EXPECT_EQ(*Open()->Read("other", "k"), Witness{}) << "what was refused is not recorded";
+}
+
 TEST_F(WitnessFileTest, MergesByMaximumFieldByFieldAcrossObjects) {
   const auto a = Open();
   const auto b = Open();

@@ -74,6 +74,17 @@ Result<KeyspaceRecord> FirstRecord(const NewKeyspace& keyspace, std::int64_t wal
   return record;
 }
 
+ReserveRequest FirstReserve(const EstablishRequest::Part& part, std::string_view instance) {
+  return {.keyspace_id = part.keyspace.id,
+          .recipe_hash = part.keyspace.recipe_hash,
+          .count = part.count,
+          .witness = {},
+          .instance = std::string(instance),
+          .reservation = part.reservation,
+          .above = 0,
+          .spent = {}};
+}
+
 Status CheckReservable(const KeyspaceRecord& record, std::string_view recipe_hash,
                        const Witness& witness) {
   if (record.state == KeyspaceState::kQuarantined) {

@@ -36,6 +36,10 @@ Result<KeyspaceRecord> FirstRecord(const NewKeyspace& keyspace, std::int64_t wal
 Status CheckReservable(const KeyspaceRecord& record, std::string_view recipe_hash,
                        const Witness& witness);
 
+// The reservation of the first block of a keyspace that has just been created.
+// REQUIRES: part.count > 0
+ReserveRequest FirstReserve(const EstablishRequest::Part& part, std::string_view instance);
+
 // What a reservation takes.
 struct Grant {
   std::uint64_t first = 0;

@@ -73,6 +73,9 @@ class FaultyStore final : public Store {
   Result<StoreIdentity> Identity(MonotonicTime deadline) override {
     return Try([&] { return store_->Identity(deadline); });
   }
+  Result<Established> Establish(const EstablishRequest& request, MonotonicTime deadline) override {
+    return Try([&] { return store_->Establish(request, deadline); });
+  }
   Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
                                         MonotonicTime deadline) override {
     return Try([&] { return store_->CreateKeyspace(keyspace, deadline); });

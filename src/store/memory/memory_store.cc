@@ -29,13 +29,30 @@ class MemoryStore final : public Store {
     return StoreIdentity{store_id_, store_id_, 1};
   }
 
+  Result<Established> Establish(const EstablishRequest& request,
+                                MonotonicTime /*deadline*/) override {
+    const MutexLock lock(mu_);
+    // All or nothing: what cannot be is found before anything is changed.
+    for (const EstablishRequest::Part& part : request.keyspaces) {
+      if (FindByName(part.keyspace.name) != nullptr) continue;
+      Result<KeyspaceRecord> record = FirstRecord(part.keyspace, clock_.WallMs());
+      if (!record.ok()) return record.status();
+    }
+    Established established{{store_id_, store_id_, 1}, {}};
+    for (const EstablishRequest::Part& part : request.keyspaces) {
+      Result<Established::Part> made = EstablishPart(part, request.instance);
+      if (!made.ok()) return made.status();
+      established.keyspaces.push_back(*std::move(made));
+    }
+    return established;
+  }
+
   Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
                                         MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
-    if (Entry* const existing = FindByName(keyspace.name)) return existing->record;
-    Result<KeyspaceRecord> record = FirstRecord(keyspace, clock_.WallMs());
-    if (record.ok()) entries_.emplace(record->id, Entry{*record, {}});
-    return record;
+    Result<Established::Part> made = EstablishPart({keyspace, 0, {}}, {});
+    if (!made.ok()) return made.status();
+    return std::move(made->record);
   }
 
   Result<KeyspaceRecord> FindKeyspace(std::string_view name, MonotonicTime /*deadline*/) override {
@@ -77,18 +94,7 @@ class MemoryStore final : public Store {
       if (usable.code() == Code::kQuarantined) SetQuarantine(record, usable.message());
       return usable;
     }
-    const auto returned = LowestReturned(*entry, request.above);
-    Result<Grant> grant = DecideGrant(record, returned, request);
-    if (!grant.ok()) return grant.status();
-    for (auto& [first, row] : entry->ledger) {
-      const bool spent = std::find(request.spent.begin(), request.spent.end(), row.block_id) !=
-                         request.spent.end();
-      if (spent && row.state == BlockState::kHeld) row.state = BlockState::kSpent;
-    }
-    const std::string block_id = WriteGrant(*entry, *grant, returned, request);
-    if (!grant->from_returned) record.next += grant->count;
-    ++record.rev;
-    return Block{block_id, grant->first, grant->count, {record.rev, record.next}};
+    return ReserveFrom(*entry, request);
   }
 
   Result<Witness> GiveBack(const GiveBackRequest& request, MonotonicTime /*deadline*/) override {
@@ -195,6 +201,42 @@ class MemoryStore final : public Store {
       if (entry.record.name == name) return &entry;
     }
     return nullptr;
+  }
+
+  // The keyspace of this name; created, with a first block where one is asked for, unless it
+  // was there.
+  Result<Established::Part> EstablishPart(const EstablishRequest::Part& wanted,
+                                          std::string_view instance) KEYMILL_REQUIRES(mu_) {
+    if (Entry* const existing = FindByName(wanted.keyspace.name)) {
+      return Established::Part{existing->record, {}};
+    }
+    Result<KeyspaceRecord> record = FirstRecord(wanted.keyspace, clock_.WallMs());
+    if (!record.ok()) return record.status();
+    Entry& entry = entries_.emplace(record->id, Entry{*record, {}}).first->second;
+    std::optional<Block> block;
+    if (wanted.count > 0) {
+      Result<Block> reserved = ReserveFrom(entry, FirstReserve(wanted, instance));
+      if (!reserved.ok()) return reserved.status();
+      block = *std::move(reserved);
+    }
+    return Established::Part{entry.record, std::move(block)};
+  }
+
+  // REQUIRES: CheckReservable.
+  Result<Block> ReserveFrom(Entry& entry, const ReserveRequest& request) KEYMILL_REQUIRES(mu_) {
+    KeyspaceRecord& record = entry.record;
+    const auto returned = LowestReturned(entry, request.above);
+    Result<Grant> grant = DecideGrant(record, returned, request);
+    if (!grant.ok()) return grant.status();
+    for (auto& [first, row] : entry.ledger) {
+      const bool spent = std::find(request.spent.begin(), request.spent.end(), row.block_id) !=
+                         request.spent.end();
+      if (spent && row.state == BlockState::kHeld) row.state = BlockState::kSpent;
+    }
+    const std::string block_id = WriteGrant(entry, *grant, returned, request);
+    if (!grant->from_returned) record.next += grant->count;
+    ++record.rev;
+    return Block{block_id, grant->first, grant->count, {record.rev, record.next}};
   }
 
   static void SetQuarantine(KeyspaceRecord& record, std::string_view reason) {

@@ -68,6 +68,8 @@ class Connection {
 // Where databases differ in their words.
 struct Dialect {
   std::string_view row_lock;  // After a SELECT that locks: " FOR UPDATE", or nothing.
+  // A query that gives a row if the table keymill_store exists, and none if not.
+  std::string_view schema_probe;
   // Statements that bring the schema from version i to i + 1, for each i.
   std::vector<std::vector<std::string_view>> migrations;
 };

@@ -29,6 +29,16 @@ Result<std::optional<StoreIdentity>> SelectIdentity(Connection& db) {
 
 }  // namespace
 
+Result<std::uint32_t> SchemaVersion(Connection& db, const Dialect& dialect) {
+  Result<std::vector<Row>> tables = db.Query(dialect.schema_probe, {});
+  if (!tables.ok()) return tables.status();
+  if (tables->empty()) return std::uint32_t{0};
+  Result<std::optional<StoreIdentity>> identity = SelectIdentity(db);
+  if (!identity.ok()) return identity.status();
+  // A table without its row is what a crash leaves where tables are made outside transactions.
+  return identity->has_value() ? (*identity)->schema_version : std::uint32_t{0};
+}
+
 Status Migrate(Connection& db, const Dialect& dialect, std::int64_t wall_ms) {
   Result<std::int64_t> made = db.Execute(
       "CREATE TABLE IF NOT EXISTS keymill_store (store_id VARCHAR(32) NOT NULL PRIMARY KEY, "

@@ -12,6 +12,9 @@
 
 namespace keymill::store::sql {
 
+// The version of the schema that is there; 0 when there is none.
+Result<std::uint32_t> SchemaVersion(Connection& db, const Dialect& dialect);
+
 // Creates the schema in an empty database or brings an older one up to date, inside the
 // caller's transaction, so that two instances that start at once do it once.
 // Errors: kFailedPrecondition when the schema is newer than this program.

@@ -23,12 +23,22 @@ Status NoSuchId(std::string_view id) {
   return {Code::kNotFound, fmt::format("no keyspace has the id {}", id)};
 }
 
+Status NoSchema() {
+  return {Code::kNotFound, "open the store: the database holds no Keymill store"};
+}
+
 class SqlStore final : public Store {
  public:
   SqlStore(std::unique_ptr<Driver> driver, const Clock& clock, SqlStoreOptions options)
       : clock_(clock), pool_(std::move(driver), options.connections_max) {}
 
-  Status Prepare(MonotonicTime deadline) {
+  Status Prepare(bool create, MonotonicTime deadline) {
+    // A look first: a store that is up to date need not wait for its writers.
+    Result<std::uint32_t> version = Transact<std::uint32_t>(
+        Access::kRead, deadline, [&](Connection& db) { return SchemaVersion(db, dialect()); });
+    if (!version.ok()) return version.status();
+    if (*version == 0) return create ? Status() : NoSchema();
+    if (*version == dialect().migrations.size()) return {};
     return Transact<std::monostate>(Access::kWrite, deadline,
                                     [&](Connection& db) -> Result<std::monostate> {
                                       if (Status done = Migrate(db, dialect(), clock_.WallMs());
@@ -42,25 +52,36 @@ class SqlStore final : public Store {
   Result<StoreIdentity> Identity(MonotonicTime deadline) override {
     return Transact<StoreIdentity>(Access::kRead, deadline,
                                    [&](Connection& db) -> Result<StoreIdentity> {
-                                     Result<StoreIdentity> identity = ReadIdentity(db);
-                                     if (!identity.ok()) return identity;
-                                     Result<std::string> timeline = pool_.driver().Timeline(db);
-                                     if (!timeline.ok()) return timeline.status();
-                                     identity->timeline = *std::move(timeline);
-                                     return identity;
+                                     Result<std::uint32_t> version = SchemaVersion(db, dialect());
+                                     if (!version.ok()) return version.status();
+                                     if (*version == 0) return NoSchema();
+                                     return SelectIdentity(db);
                                    });
+  }
+
+  Result<Established> Establish(const EstablishRequest& request, MonotonicTime deadline) override {
+    return Transact<Established>(
+        Access::kWrite, deadline, [&](Connection& db) -> Result<Established> {
+          if (Status done = Migrate(db, dialect(), clock_.WallMs()); !done.ok()) return done;
+          Result<StoreIdentity> identity = SelectIdentity(db);
+          if (!identity.ok()) return identity.status();
+          Established established{*std::move(identity), {}};
+          for (const EstablishRequest::Part& part : request.keyspaces) {
+            Result<Established::Part> made = EstablishPart(db, part, request.instance);
+            if (!made.ok()) return made.status();
+            established.keyspaces.push_back(*std::move(made));
+          }
+          return established;
+        });
   }
 
   Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
                                         MonotonicTime deadline) override {
     return Transact<KeyspaceRecord>(
         Access::kWrite, deadline, [&](Connection& db) -> Result<KeyspaceRecord> {
-          Result<KeyspaceRecord> existing = SelectByName(db, keyspace.name, row_lock());
-          if (existing.code() != Code::kNotFound) return existing;
-          Result<KeyspaceRecord> record = FirstRecord(keyspace, clock_.WallMs());
-          if (!record.ok()) return record.status();
-          if (Status done = InsertKeyspace(db, *record); !done.ok()) return done;
-          return SelectByName(db, keyspace.name, row_lock());
+          Result<Established::Part> made = EstablishPart(db, {keyspace, 0, {}}, {});
+          if (!made.ok()) return made.status();
+          return std::move(made->record);
         });
   }
 
@@ -211,6 +232,37 @@ class SqlStore final : public Store {
     return outcome;
   }
 
+  Result<StoreIdentity> SelectIdentity(Connection& db) {
+    Result<StoreIdentity> identity = ReadIdentity(db);
+    if (!identity.ok()) return identity;
+    Result<std::string> timeline = pool_.driver().Timeline(db);
+    if (!timeline.ok()) return timeline.status();
+    identity->timeline = *std::move(timeline);
+    return identity;
+  }
+
+  // The keyspace of this name as the transaction leaves it; created, with a first block where
+  // one is asked for, unless it was there.
+  Result<Established::Part> EstablishPart(Connection& db, const EstablishRequest::Part& wanted,
+                                          const std::string& instance) {
+    const std::string& name = wanted.keyspace.name;
+    Result<KeyspaceRecord> record = SelectByName(db, name, row_lock());
+    if (record.ok()) return Established::Part{*std::move(record), {}};
+    if (record.code() != Code::kNotFound) return record.status();
+    record = FirstRecord(wanted.keyspace, clock_.WallMs());
+    if (!record.ok()) return record.status();
+    if (Status done = InsertKeyspace(db, *record); !done.ok()) return done;
+    std::optional<Block> block;
+    if (wanted.count > 0) {
+      Result<Block> reserved = ReserveLocked(db, *record, FirstReserve(wanted, instance));
+      if (!reserved.ok()) return reserved.status();
+      block = *std::move(reserved);
+    }
+    record = SelectByName(db, name, row_lock());
+    if (!record.ok()) return record.status();
+    return Established::Part{*std::move(record), std::move(block)};
+  }
+
   Result<KeyspaceRecord> SelectByName(Connection& db, std::string_view name,
                                       std::string_view lock) {
     Result<std::optional<KeyspaceRecord>> found = SelectKeyspace(db, "name", name, lock);
@@ -306,7 +358,7 @@ class SqlStore final : public Store {
 Result<std::unique_ptr<Store>> OpenSqlStore(std::unique_ptr<Driver> driver, const Clock& clock,
                                             MonotonicTime deadline, SqlStoreOptions options) {
   auto opened = std::make_unique<SqlStore>(std::move(driver), clock, options);
-  if (Status ready = opened->Prepare(deadline); !ready.ok()) return ready;
+  if (Status ready = opened->Prepare(options.create, deadline); !ready.ok()) return ready;
   return std::unique_ptr<Store>(std::move(opened));
 }
 

@@ -19,10 +19,14 @@ struct SqlStoreOptions {
   // Connections kept at most. One is always enough for minting; the others serve people
   // who look at the ledger while a block is being reserved.
   std::uint32_t connections_max = 4;
+
+  // Whether a database without a schema will do: Establish makes one then.
+  bool create = false;
 };
 
-// Connects, creates or migrates the schema, and returns the store.
+// Connects, brings an older schema up to date, and returns the store.
 // Errors:
+//   kNotFound            there is no schema, and `create` is false.
 //   kUnavailable         the database could not be reached by the deadline.
 //   kFailedPrecondition  its schema is newer than this program, or it is no Keymill store.
 Result<std::unique_ptr<Store>> OpenSqlStore(std::unique_ptr<Driver> driver, const Clock& clock,

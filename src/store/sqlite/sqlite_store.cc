@@ -20,6 +20,7 @@ namespace {
 const sql::Dialect& SqliteDialect() {
   static const auto* const dialect = new sql::Dialect{
       .row_lock = "",  // BEGIN IMMEDIATE has locked the whole file.
+      .schema_probe = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'keymill_store'",
       .migrations = {{
           "CREATE TABLE keymill_keyspaces ("
           "name TEXT NOT NULL PRIMARY KEY, id TEXT NOT NULL UNIQUE, recipe TEXT NOT NULL, "
@@ -76,7 +77,8 @@ class SqliteDriver final : public sql::Driver {
 
 Result<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options, const Clock& clock,
                                                MonotonicTime deadline) {
-  return sql::OpenSqlStore(std::make_unique<SqliteDriver>(options, clock), clock, deadline);
+  return sql::OpenSqlStore(std::make_unique<SqliteDriver>(options, clock), clock, deadline,
+                           {.create = options.create});
 }
 
 }  // namespace keymill::store

@@ -18,13 +18,14 @@ namespace keymill::store {
 
 struct SqliteOptions {
   std::filesystem::path path;
-  // Whether a missing (or empty) file becomes a new store. Without it, such a file is
-  // kNotFound: counting from the beginning again must be somebody's decision.
+  // Whether a file that is missing, or holds nothing, may become a new store. Without it, such
+  // a file is kNotFound: counting from the beginning again must be somebody's decision. The
+  // file stays empty until Store::Establish.
   bool create = false;
 };
 
 // Errors:
-//   kNotFound            the file is missing or empty, and `create` is false.
+//   kNotFound            the file is missing or holds nothing, and `create` is false.
 //   kFailedPrecondition  the file is no Keymill store, or a newer one; or it cannot be made
 //                        durable here.
 //   kUnavailable         locked by another process until the deadline, or not accessible.

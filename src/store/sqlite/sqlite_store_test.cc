@@ -82,7 +82,10 @@ class SqliteStoreTest : public testing::Test {
   std::unique_ptr<Store> Make() const {
     auto store = Open(true);
     EXPECT_TRUE(store.ok()) << store.status().message();
-    return store.ok() ? *std::move(store) : nullptr;
+    if (!store.ok()) return nullptr;
+    const auto made = (*store)->Establish({}, Soon());
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return *std::move(store);
   }
   KeyspaceRecord CreateLinks(Store& store) const {
     auto record = store.CreateKeyspace({.name = "links",
@@ -95,6 +98,17 @@ class SqliteStoreTest : public testing::Test {
                                        Soon());
     EXPECT_TRUE(record.ok()) << record.status().message();
     return *record;
+  }
+  static EstablishRequest::Part First(std::string name) {
+    return {.keyspace = {.name = name,
+                         .id = "id of " + name,
+                         .recipe = "recipe",
+                         .recipe_hash = "hash",
+                         .secret = "secret",
+                         .first = 0,
+                         .end = 1000},
+            .count = 10,
+            .reservation = "first of " + name};
   }
   static ReserveRequest Ask(const KeyspaceRecord& keyspace, std::string reservation) {
     return {.keyspace_id = keyspace.id,
@@ -161,8 +175,104 @@ TEST_F(SqliteStoreTest, AMissingOrEmptyFileIsNotFoundUnlessItMayBeCreated) {
   EXPECT_FALSE(std::filesystem::exists(path()));
   std::ofstream(path()).close();
   EXPECT_EQ(Open(false).code(), Code::kNotFound) << "empty";
-  EXPECT_TRUE(Open(true).ok());
+  const auto empty = Open(true);
+  ASSERT_TRUE(empty.ok()) << empty.status().message();
+  EXPECT_EQ((*empty)->Identity(Soon()).code(), Code::kNotFound);
+  EXPECT_EQ(std::filesystem::file_size(path()), 0U) << "opening alone makes no store";
+  EXPECT_EQ(Open(false).code(), Code::kNotFound) << "still";
+  ASSERT_TRUE((*empty)->Establish({}, Soon()).ok());
+  EXPECT_TRUE((*empty)->Identity(Soon()).ok());
   EXPECT_TRUE(Open(false).ok());
+}
+
+// What is left of a database whose tables somebody has dropped has a size, but no store in it.
+TEST_F(SqliteStoreTest, AFileWithoutTablesIsNotFoundUnlessItMayBeCreated) {
+  {
+    RawDatabase raw(path());
+    ASSERT_EQ(raw.Run("CREATE TABLE songs (title TEXT); DROP TABLE songs"), SQLITE_OK);
+  }
+  ASSERT_GT(std::filesystem::file_size(path()), 0U);
+  EXPECT_EQ(Open(false).code(), Code::kNotFound);
+  Make();
+  EXPECT_TRUE(Open(false).ok());
+}
+
+int CountCommit(void* commits) {
+  ++*static_cast<int*>(commits);
+  return 0;
+}
+
+// Every connection of this process that is opened while one lives counts its commits.
+class CommitCounter {
+ public:
+  CommitCounter() {
+    commits_ = 0;
+    sqlite3_auto_extension(Hook());
+  }
+  ~CommitCounter() { sqlite3_cancel_auto_extension(Hook()); }
+  CommitCounter(const CommitCounter&) = delete;
+  CommitCounter& operator=(const CommitCounter&) = delete;
+  [[nodiscard]] static int commits() { return commits_; }
+
+ private:
+  static int OnOpen(sqlite3* db, const char** /*error*/, const sqlite3_api_routines* /*api*/) {
+    sqlite3_commit_hook(db, CountCommit, &commits_);
+    return SQLITE_OK;
+  }
+  static void (*Hook())() { return reinterpret_cast<void (*)()>(&OnOpen); }
+  static int commits_;
+};
+int CommitCounter::commits_ = 0;
+
+TEST_F(SqliteStoreTest, SchemaKeyspacesAndFirstBlocksAreOneTransaction) {
+  const CommitCounter counter;
+  const auto store = Open(true);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(CommitCounter::commits(), 0) << "opening writes nothing";
+  const auto made =
+      (*store)->Establish({.keyspaces = {First("links"), First("codes")}, .instance = "a"}, Soon());
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(CommitCounter::commits(), 1);
+  ASSERT_EQ(made->keyspaces.size(), 2U);
+  EXPECT_TRUE(made->keyspaces[0].block.has_value() && made->keyspaces[1].block.has_value());
+}
+
+// A second keyspace that cannot be inserted undoes the schema, too.
+TEST_F(SqliteStoreTest, WhatCannotBeEstablishedWholeLeavesAnEmptyFile) {
+  const auto store = Open(true);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EstablishRequest::Part unsound = First("codes");
+  unsound.keyspace.end = unsound.keyspace.first;
+  EXPECT_FALSE(
+      (*store)->Establish({.keyspaces = {First("links"), unsound}, .instance = "a"}, Soon()).ok());
+  EXPECT_EQ(std::filesystem::file_size(path()), 0U);
+  EXPECT_EQ((*store)->Identity(Soon()).code(), Code::kNotFound);
+  EXPECT_TRUE((*store)->Establish({.keyspaces = {First("links")}, .instance = "a"}, Soon()).ok());
+}
+
+// What the transaction writes before it is interrupted lies in the file, beside a journal that
+// undoes it.
+TEST_F(SqliteStoreTest, ACrashInTheMiddleOfTheFirstTransactionLeavesNothing) {
+  const auto crashed = dir_.path() / "crashed.db";
+  {
+    RawDatabase raw(path());
+    // So small a cache that pages go to the file before the commit.
+    ASSERT_EQ(
+        raw.Run("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE;"
+                "CREATE TABLE keymill_store (store_id VARCHAR(32));"
+                "CREATE TABLE filler (text TEXT);"
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)"
+                "INSERT INTO filler SELECT hex(zeroblob(1000)) FROM n"),
+        SQLITE_OK);
+    ASSERT_GT(std::filesystem::file_size(path()), 0U);
+    std::filesystem::copy_file(path(), crashed);
+    std::filesystem::copy_file(path().string() + "-journal", crashed.string() + "-journal");
+  }
+  EXPECT_EQ(OpenSqliteStore({.path = crashed, .create = false}, clock_, Soon()).code(),
+            Code::kNotFound);
+  const auto store = OpenSqliteStore({.path = crashed, .create = true}, clock_, Soon());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_TRUE((*store)->Establish({.keyspaces = {First("links")}, .instance = "a"}, Soon()).ok());
 }
 
 TEST_F(SqliteStoreTest, NobodyElseMayReadTheFileOrItsJournal) {
@@ -255,8 +365,11 @@ TEST_F(SqliteStoreTest, ThreadsThatCreateTheSameFreshDatabaseAgreeOnOne) {
       threads.emplace_back([&] {
         auto store = OpenSqliteStore({.path = fresh, .create = true}, clock_, Soon());
         ASSERT_TRUE(store.ok()) << store.status().message();
+        const auto made = (*store)->Establish({}, Soon());
+        ASSERT_TRUE(made.ok()) << made.status().message();
         const auto identity = (*store)->Identity(Soon());
         ASSERT_TRUE(identity.ok()) << identity.status().message();
+        EXPECT_EQ(identity->store_id, made->identity.store_id);
         id = identity->store_id;
       });
     }
