@@ -32,6 +32,7 @@ struct BenchFlags {
   std::size_t pipeline = 1;
   std::size_t threads = 0;  // 0: half of the processors; the server may need the others.
   std::string duration;
+  std::string await;
   std::uint64_t requests = 0;
   std::string rate;
   std::string stages;
@@ -79,6 +80,13 @@ Status ReadLoad(const BenchFlags& flags, load::BenchOptions& options) {
           fmt::format("--duration \"{}\" is no time such as 10s or 500ms", flags.duration));
     }
     options.duration = *duration;
+  }
+  if (!flags.await.empty()) {
+    const auto await = load::ParseTime(flags.await);
+    if (!await || await->count() == 0) {
+      return Usage(fmt::format("--await \"{}\" is no time such as 10s or 500ms", flags.await));
+    }
+    options.await = *await;
   }
   if (!flags.stages.empty()) {
     Result<std::vector<load::Stage>> stages = load::ParseStages(flags.stages);
@@ -266,6 +274,9 @@ void AddLoadFlags(CLI::App& verb, BenchFlags& flags) {
       ->type_name("N");
   CLI::Option* const duration =
       verb.add_option("--duration", flags.duration, "How long (10s)")->type_name("TIME");
+  verb.add_option("--await", flags.await,
+                  "Knock for so long until a server is there; refusals before are no errors")
+      ->type_name("TIME");
   verb.add_option("-n,--requests", flags.requests, "End after so many requests")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))
       ->type_name("N");

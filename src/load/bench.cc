@@ -80,6 +80,10 @@ Result<BenchResult> Bench::Run() {
   result.stats = total_;
   result.open_loop = schedule_.has_value();
   result.threads = options_.threads;
+  if (options_.await.count() > 0) {
+    const std::chrono::nanoseconds reached(run.reached_ns.load(std::memory_order_relaxed));
+    result.awaited = {std::chrono::duration<double>(reached).count(), total_.knocks};
+  }
   if (checker_) FinishCheck(result);
   return result;
 }
@@ -91,7 +95,8 @@ Status Bench::ReachTargets() {
   bool reached = false;
   for (Target& target : options_.targets) {
     Status status = Reach(target);
-    reached = reached || status.ok();
+    const bool may_come = options_.await.count() > 0 && target.address_size > 0;
+    reached = reached || may_come || status.ok();
     if (!status.ok() && first.ok()) first = std::move(status);
   }
   if (!reached) return first;

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,11 @@ struct BenchOptions {
   // Open loop; empty means closed loop.
   std::vector<Stage> stages;
 
+  // How long to wait for a server that is only about to start; 0: it must be there. Until the
+  // first connection is made, those that are refused are tried again at once and are no
+  // errors; whatever comes after it counts. The time is part of the run.
+  Nanoseconds await{0};
+
   // Whether keys are compared, and with how much memory (see DuplicateFinderOptions).
   bool check = true;
   DuplicateFinderOptions finder;
@@ -71,6 +77,14 @@ struct BenchResult {
   bool open_loop = false;
   std::size_t threads = 0;
 
+  // With BenchOptions::await: when the first connection was made, from the beginning on, and
+  // how many had been refused until then.
+  struct Awaited {
+    double seconds = 0;
+    std::uint64_t refused = 0;
+  };
+  std::optional<Awaited> awaited;
+
   // The duplicate check: exact. `checked` is false when it was off or failed.
   bool checked = false;
   Status check_failure;
@@ -82,7 +96,8 @@ struct BenchResult {
 
 // Puts load on the targets, calling `observe` about once a second on this thread, until the
 // end or until `stop` is set, and reports. Whatever the servers do is part of the result.
-// Errors: kUnavailable: none of the targets can be reached, or this process has no more file
+// Errors: kUnavailable: none of the targets can be reached (in the time to wait for them), or
+// this process has no more file
 // descriptors. The message says which and why.
 Result<BenchResult> RunBench(BenchOptions options,
                              const std::function<void(const BenchProgress&)>& observe,

@@ -132,6 +132,10 @@ std::string ResultTable(const BenchResult& result, const BenchSetup& setup,
   text += fmt::format("  max {}\n", At(stats.latency, 1));
   text += fmt::format("errors      {}  {:.3g}%  {}\n", CountText(stats.errors()),
                       stats.ErrorShare() * 100, Kinds(stats));
+  if (result.awaited) {
+    text += fmt::format("awaited     {:.3f} s, {} connections refused until then\n",
+                        result.awaited->seconds, CountText(result.awaited->refused));
+  }
   if (stats.reconnects > 0) {
     text += fmt::format("reconnects  {}\n", CountText(stats.reconnects));
   }
@@ -186,6 +190,12 @@ std::string DuplicatesJson(const BenchResult& result) {
                      result.repeats, result.duplicate_keys, examples);
 }
 
+std::string AwaitedJson(const BenchResult& result) {
+  if (!result.awaited) return "null";
+  return fmt::format("{{\"seconds\":{:.4f},\"refused\":{}}}", result.awaited->seconds,
+                     result.awaited->refused);
+}
+
 std::string VerdictsJson(const std::vector<Verdict>& verdicts) {
   std::string text;
   for (const Verdict& verdict : verdicts) {
@@ -213,10 +223,11 @@ std::string ResultJson(const BenchResult& result, const BenchSetup& setup,
       result.seconds, stats.ok + stats.errors(), stats.ok, stats.keys,
       PerSecond(stats.ok, result.seconds), PerSecond(stats.keys, result.seconds), stats.bytes);
   text += fmt::format(
-      ",\"latency_ms\":{},\"errors\":{},\"reconnects\":{},\"duplicates\":{},"
+      ",\"latency_ms\":{},\"errors\":{},\"reconnects\":{},\"awaited\":{},\"duplicates\":{},"
       "\"check_stalled_seconds\":{:.3f},\"rules\":{},\"passed\":{}}}\n",
-      LatencyJson(stats.latency), ErrorsJson(stats), stats.reconnects, DuplicatesJson(result),
-      result.check_stalled_seconds, VerdictsJson(verdicts), Passed(result, verdicts));
+      LatencyJson(stats.latency), ErrorsJson(stats), stats.reconnects, AwaitedJson(result),
+      DuplicatesJson(result), result.check_stalled_seconds, VerdictsJson(verdicts),
+      Passed(result, verdicts));
   return text;
 }
 

@@ -15,6 +15,7 @@ void BenchStats::Add(const BenchStats& other) {
   unanswered += other.unanswered;
   unsent += other.unsent;
   refused += other.refused;
+  knocks += other.knocks;
   keys += other.keys;
   bytes += other.bytes;
   reconnects += other.reconnects;

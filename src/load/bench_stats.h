@@ -26,6 +26,8 @@ struct BenchStats {
   std::uint64_t unsent = 0;   // Due, but no connection was free within a second of the end.
   std::uint64_t refused = 0;  // A connection could not be made.
 
+  std::uint64_t knocks = 0;  // The same before the server was there: no request, no error.
+
   std::uint64_t keys = 0;
   std::uint64_t bytes = 0;       // Received.
   std::uint64_t reconnects = 0;  // Connections that ended and had to be made again.

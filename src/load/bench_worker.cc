@@ -20,7 +20,9 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kPublishNs = 100 * kMs;
-constexpr std::int64_t kReopenNs = 50 * kMs;         // Before a lost connection is made again.
+constexpr std::int64_t kReopenNs = 50 * kMs;  // Before a lost connection is made again.
+constexpr std::int64_t kKnockNs = kMs;        // The same while nobody listens yet: at once, but not
+                                              // so that nobody else gets to run.
 constexpr std::int64_t kLastAnswersNs = 5000 * kMs;  // How long the end waits for answers.
 constexpr std::int64_t kSilenceNs = 30'000 * kMs;    // After which a closed loop gives up.
 constexpr std::size_t kBufferSize = std::size_t{256} << 10;
@@ -101,6 +103,10 @@ void BenchWorker::Turn(std::int64_t now) {
     stopping_ = true;
     if (now >= run_.end_ns) CountUnsent();
   }
+  if (Knocking() && now >= run_.options.await.count()) {
+    failure_ = {Code::kUnavailable,
+                "connect to " + connections_.front().target->url + ": nobody listens there"};
+  }
   // Without this a number of requests would be no end when the server is gone.
   if (run_.schedule == nullptr && now - heard_ns_ >= kSilenceNs) stopping_ = true;
   if (now >= publish_ns_) {
@@ -160,9 +166,18 @@ void BenchWorker::Reopen() {
   }
 }
 
+// Whether a server is waited for that has not shown up yet.
+bool BenchWorker::Knocking() const {
+  return run_.options.await.count() > 0 &&
+         run_.reached_ns.load(std::memory_order_relaxed) == BenchRun::kNotReached;
+}
+
 // The connection is of no use any more. What is under way on it has no answer.
 void BenchWorker::Lose(Connection& connection) {
-  if (connection.state == State::kConnecting) {
+  const bool knocked = connection.state == State::kConnecting && Knocking();
+  if (knocked) {
+    ++stats_.knocks;
+  } else if (connection.state == State::kConnecting) {
     ++stats_.refused;
   } else {
     ++stats_.reconnects;
@@ -179,7 +194,7 @@ void BenchWorker::Lose(Connection& connection) {
   // One that ended as announced is made again at once.
   const bool announced = connection.state == State::kOpen && connection.closing;
   connection.state = State::kClosed;
-  const std::int64_t when = now_ns_ + (announced ? 0 : kReopenNs);
+  const std::int64_t when = now_ns_ + (announced ? 0 : knocked ? kKnockNs : kReopenNs);
   if (announced) {
     closed_.emplace_front(when, &connection);
   } else {
@@ -203,6 +218,8 @@ void BenchWorker::OnConnected(Connection& connection) {
   ::getsockopt(connection.fd, SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) return Lose(connection);
   heard_ns_ = now_ns_;
+  std::int64_t nobody = BenchRun::kNotReached;
+  run_.reached_ns.compare_exchange_strong(nobody, now_ns_, std::memory_order_relaxed);
   connection.state = State::kOpen;
   Watch(connection, EPOLL_CTL_MOD, false);
   Refill(connection);

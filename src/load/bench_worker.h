@@ -34,6 +34,8 @@ struct BenchRun {
   std::int64_t end_ns = 0;            // From the start on.
   std::uint64_t requests_max = 0;     // Over all workers.
   std::atomic<std::uint64_t> sent{};  // Closed loop: requests that were dealt out.
+  static constexpr std::int64_t kNotReached = -1;
+  std::atomic<std::int64_t> reached_ns{kNotReached};  // When the first connection was made.
 };
 
 // Run() belongs to one thread; TakeStats() may be called from any.
@@ -85,6 +87,7 @@ class BenchWorker : private AnswerSink {
   void Open(Connection& connection);
   void Reopen();
   void Lose(Connection& connection);
+  [[nodiscard]] bool Knocking() const;
   void OnEvent(Connection& connection, std::uint32_t events);
   void OnConnected(Connection& connection);
   void OnReadable(Connection& connection);

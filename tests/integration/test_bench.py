@@ -180,6 +180,25 @@ class BenchTroubleTest(ScenarioTest):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn(f"{url}: Connection refused", done.stderr)
 
+    def test_a_server_that_is_about_to_start_is_waited_for(self):
+        port = free_port()
+        arguments = [str(keymill_bin()), "bench", f"http://127.0.0.1:{port}", "-c", "4", "-n",
+                     "1000", "--await", "60s", "-o", "json"]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              env=clean_environment()) as load:
+            time.sleep(0.3)
+            with Server(self.directory, "--listen", f"127.0.0.1:{port}"):
+                report = json.loads(load.communicate(timeout=60)[0])
+        self.assertEqual((load.returncode, report["ok"], report["errors"]["total"]), (0, 1000, 0))
+        self.assertGreater(report["awaited"]["refused"], 4)
+        self.assertGreater(report["awaited"]["seconds"], 0.1)
+
+    def test_a_server_that_does_not_start_in_time_is_a_failure_that_names_the_url(self):
+        url = f"http://127.0.0.1:{free_port()}"
+        done = run_keymill("bench", url, "--await", "200ms", cwd=self.directory)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn(f"{url}: nobody listens there", done.stderr)
+
     def test_failures_are_counted_by_status(self):
         with Server(self.directory) as server:
             code, report, said = bench(self.directory, f"http://127.0.0.1:{server.port}/nowhere",
@@ -226,6 +245,7 @@ class BenchTroubleTest(ScenarioTest):
                 (["ftp://x"], "ftp is not spoken here"),
                 (["http://h:99999"], "port"),
                 (["--duration", "ten"], "10s"),
+                (["--await", "soon"], "--await"),
                 (["--rate", "0"], "--rate"),
                 (["--stages", "10s"], "DURATION:RATE"),
                 (["--stages", "1s:5", "--rate", "5"], "excludes"),
