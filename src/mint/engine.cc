@@ -249,6 +249,7 @@ Result<KeyspaceInfo> Engine::Inform(KeyspaceRecord record) {
     const Keyspace::Stats stats = keyspace->stats();
     info.rate = stats.rate;
     info.ahead = stats.ahead;
+    info.waited = stats.waited;
     if (stats.rate > 0) info.runway_seconds = static_cast<double>(stats.ahead) / stats.rate;
   }
   const std::int64_t now_ms = clock_.WallMs();

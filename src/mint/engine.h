@@ -69,6 +69,7 @@ struct KeyspaceInfo {
   std::optional<std::int64_t> exhausted_at_ms;  // At the present rate, or the average one.
   std::uint64_t ahead = 0;                      // Numbers in this instance's reservoir.
   std::optional<double> runway_seconds;         // How long those last; none without demand.
+  std::uint64_t waited = 0;                     // Requests that had to wait for a block here.
 };
 
 // What is known of a key.

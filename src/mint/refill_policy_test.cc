@@ -216,6 +216,65 @@ TEST(RefillSimulationTest, NearTheEndAnInstanceHoldsLittleOfWhatIsLeft) {
   EXPECT_LE(simulation.state().remaining, 100U);
 }
 
+// Full demand from the first block on, and a store that takes its time for each block.
+struct ColdStart {
+  milliseconds longest_wait{0};
+  milliseconds last_wait{0};  // When it ended.
+};
+ColdStart StartUnderLoad(std::uint64_t keys_per_ms, milliseconds trip) {
+  constexpr milliseconds kEnd{15'000};
+  const RefillOptions options{.block_size = 1000};
+  FakeClock clock;
+  RateMeter meter;
+  meter.Observe(0, clock.Monotonic());
+  RefillState state = Fresh();
+  state.ahead = state.last_block = 1000;  // The first block comes with the keyspace.
+  ColdStart seen;
+  std::uint64_t taken = 0;
+  std::uint64_t taken_before_last = 0;
+  std::uint64_t coming = 0;
+  milliseconds lands{0};
+  milliseconds dry_since{-1};
+  for (milliseconds now{0}; now < kEnd; ++now, clock.Advance(milliseconds(1))) {
+    if (coming > 0 && now >= lands) {
+      state.ahead += coming;
+      state.last_block = coming;
+      taken_before_last = taken;
+      coming = 0;
+    }
+    const std::uint64_t took = std::min(keys_per_ms, state.ahead);
+    state.ahead -= took;
+    taken += took;
+    state.waiting = keys_per_ms - took;
+    if (state.waiting == 0) {
+      dry_since = milliseconds(-1);
+    } else {
+      if (dry_since.count() < 0) dry_since = now;
+      seen.last_wait = now;
+      seen.longest_wait = std::max(seen.longest_wait, now - dry_since);
+    }
+    if (coming > 0) continue;
+    meter.Observe(taken, clock.Monotonic());
+    state.rate = meter.rate();
+    state.consumed = taken - taken_before_last;
+    coming = RefillCount(options, state);
+    lands = now + trip;
+  }
+  return seen;
+}
+
+TEST(RefillSimulationTest, FullLoadFromTheFirstRequestStarvesNobodyForLong) {
+  for (const std::uint64_t keys_per_ms : {100U, 1'000U, 2'000U, 5'000U}) {
+    for (const milliseconds trip : {milliseconds(5), milliseconds(35), milliseconds(80)}) {
+      SCOPED_TRACE(testing::Message()
+                   << keys_per_ms << " keys/ms, a block takes " << trip.count() << " ms");
+      const ColdStart seen = StartUnderLoad(keys_per_ms, trip);
+      EXPECT_LE(seen.longest_wait, milliseconds(250));
+      EXPECT_LE(seen.last_wait, milliseconds(2'000));
+    }
+  }
+}
+
 TEST(RefillPolicyTest, WithoutReservingAheadOnlyWhatIsWaitedForIsReserved) {
   const RefillOptions options{.ahead_of_need = false};
   RefillState state{.capacity = std::uint64_t{1} << 40, .remaining = std::uint64_t{1} << 40};

@@ -151,6 +151,7 @@ std::string KeyspaceJson(const mint::KeyspaceInfo& info) {
   } else {
     instance["runway_seconds"] = nullptr;
   }
+  instance["waited"] = std::to_string(info.waited);
   json["instance"] = instance;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

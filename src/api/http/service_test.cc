@@ -75,6 +75,7 @@ TEST(ServiceTest, ShowsWhatAKeyspaceIsAndHowFarItHasCome) {
   EXPECT_EQ(json.at("recipe").at("length"), 7);
   EXPECT_TRUE(json.at("forecast").contains("exhausted_at"));
   EXPECT_TRUE(json.at("instance").contains("runway_seconds"));
+  EXPECT_EQ(json.at("instance").at("waited"), "1") << "the first one found no block";
   EXPECT_EQ(client.Ask("HEAD", "/v1/keyspaces/default").status, 200);
   EXPECT_EQ(client.output(), "");
 
