@@ -10,7 +10,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
+
+#include <sys/epoll.h>
 
 #include "keymill/clock.h"
 
@@ -84,6 +87,7 @@ class Reactor {
  private:
   class Bell;  // Wakes Run from another thread.
 
+  [[nodiscard]] int Wait(std::span<epoll_event> events) const;
   [[nodiscard]] int PauseMs() const;
   void RunAgain();
   void RunPosted() KEYMILL_EXCLUDES(mu_);
