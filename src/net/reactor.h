@@ -74,7 +74,9 @@ class Reactor {
   struct Timer {
     MonotonicTime time;
     std::uint64_t id = 0;  // 0: none.
-    auto operator<=>(const Timer&) const = default;
+    friend bool operator<(const Timer& a, const Timer& b) {
+      return a.time != b.time ? a.time < b.time : a.id < b.id;
+    }
   };
   // Calls `work` once, at `time` or soon after.
   Timer At(MonotonicTime time, std::function<void()> work);

@@ -2,7 +2,7 @@
 
 #include "api/http/key_answer.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace keymill::api::http {
 namespace {
@@ -66,8 +66,8 @@ void AppendKeyAnswers(std::string& output, KeyFormat format, std::string_view ke
   char* const answers = output.data() + first;
   for (std::size_t i = 1; i < count; ++i) {
     char* const answer = answers + i * answer_size;
-    std::memcpy(answer, answers, answer_size);
-    std::memcpy(answer + key_at, lines.data() + i * (size + 1), size);
+    std::copy_n(answers, answer_size, answer);
+    lines.copy(answer + key_at, size, i * (size + 1));
   }
 }
 
