@@ -13,14 +13,11 @@ import subprocess
 import time
 
 import measure
-from scenario_wire import KEY_REQUEST
+from scenario_wire import BATCH_REQUEST, KEY_REQUEST
 
 # Between one turn and the next, so that the loop always finds nothing more to read and goes to
 # sleep. Where it depends on who is faster, counts differ by some per cent from run to run.
 PAUSE_SECONDS = 0.0006
-
-BATCH_REQUEST = (b"POST /v1/keyspaces/default/keys?count=100 HTTP/1.1\r\nHost: localhost\r\n"
-                 b"User-Agent: keymill\r\nContent-Length: 0\r\n\r\n")
 
 Case = collections.namedtuple("Case", "title request depth turns")
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -61,6 +62,7 @@ class Digits {
         std::memcpy(out + count - 2, &pairs_[parts.rest], sizeof(Pair));
         value = parts.quotient;
       }
+      assert(value < pair_.value());
       if (count == 2) std::memcpy(out, &pairs_[value], sizeof(Pair));
       if (count == 1) out[0] = pairs_[value][1];
     }

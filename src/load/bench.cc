@@ -82,6 +82,11 @@ Result<BenchResult> Bench::Run() {
   result.threads = options_.threads;
   if (options_.await.count() > 0) {
     const std::chrono::nanoseconds reached(run.reached_ns.load(std::memory_order_relaxed));
+    if (reached.count() == BenchRun::kNotReached) {
+      return Status(Code::kUnavailable,
+                    "nobody listens there, and the run was over before the "
+                    "time to wait (--await)");
+    }
     result.awaited = {std::chrono::duration<double>(reached).count(), total_.knocks};
   }
   if (checker_) FinishCheck(result);

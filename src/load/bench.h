@@ -97,8 +97,7 @@ struct BenchResult {
 // Puts load on the targets, calling `observe` about once a second on this thread, until the
 // end or until `stop` is set, and reports. Whatever the servers do is part of the result.
 // Errors: kUnavailable: none of the targets can be reached (in the time to wait for them), or
-// this process has no more file
-// descriptors. The message says which and why.
+// this process has no more file descriptors. The message says which and why.
 Result<BenchResult> RunBench(BenchOptions options,
                              const std::function<void(const BenchProgress&)>& observe,
                              const std::atomic<bool>& stop);

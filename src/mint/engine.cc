@@ -117,7 +117,7 @@ Status Engine::Start() {
   if (!empty) {
     if (!identity.ok()) return identity.status();
     identity_ = *std::move(identity);
-    // S2: before anything is written to it.
+    // S2: before it gets anything of ours.
     if (Status bound = BindWitness({}); !bound.ok()) return bound;
   }
   if (Status ready = EstablishKeyspaces(empty); !ready.ok()) return ready;
@@ -133,7 +133,10 @@ Status Engine::EstablishKeyspaces(bool empty) {
     Result<Draft> draft = MakeDraft(name, recipe);
     if (!draft.ok()) return draft.status();
     Result<KeyspaceRecord> record = Status(Code::kNotFound, "");
-    if (!empty) record = store_->FindKeyspace(name, StoreDeadline());
+    if (!empty) record = FindRecord(name);
+    if (record.code() == Code::kQuarantined) {
+      return Status(Code::kFailedPrecondition, record.status().message());
+    }
     if (record.ok()) {
       if (Result<Keyspace*> known = Accept(*record, recipe); !known.ok()) return known.status();
       sightings.push_back({record->id, name, {record->rev, record->next}});
@@ -185,10 +188,28 @@ Result<Keyspace*> Engine::Adopt(const KeyspaceRecord& record) {
   return added;
 }
 
+// Q1: a store that went back to before a keyspace was created would let it be created anew, and
+// all its keys be handed out a second time.
+Result<KeyspaceRecord> Engine::FindRecord(std::string_view name) {
+  // The witness first: what it knows now has been in the store before.
+  Result<std::string> seen = std::string();
+  if (witness_) seen = witness_->IdOf(identity_.store_id, name);
+  if (!seen.ok()) return seen.status();
+  Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
+  if (!record.ok() && record.code() != Code::kNotFound) return record;
+  if (seen->empty() || (record.ok() && record->id == *seen)) return record;
+  return Status(
+      Code::kQuarantined,
+      fmt::format("keyspace {} was in this store before and is {}: the store went back to "
+                  "an older copy. Put the newer one back, or use another name; its keys "
+                  "would be handed out twice",
+                  name, record.ok() ? "another one now" : "gone"));
+}
+
 Result<Keyspace*> Engine::Lookup(std::string_view name) {
   if (Keyspace* const known = Find(name)) return known;
   if (Status named = CheckKeyspaceName(name); !named.ok()) return named;
-  Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
+  Result<KeyspaceRecord> record = FindRecord(name);
   if (!record.ok()) return record.status();
   return Adopt(*record);
 }
@@ -216,7 +237,7 @@ Result<Engine::Created> Engine::Create(std::string_view name, const Recipe& reci
   Result<Draft> draft = MakeDraft(name, recipe);
   if (!draft.ok()) return draft.status();
   // A look first: most calls find what is there, and need no write.
-  Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
+  Result<KeyspaceRecord> record = FindRecord(name);
   if (record.code() == Code::kNotFound) {
     if (Status usable = CheckBlocklist(recipe, draft->codec); !usable.ok()) return usable;
     record = store_->CreateKeyspace(draft->fresh, StoreDeadline());

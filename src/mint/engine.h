@@ -69,7 +69,7 @@ struct KeyspaceInfo {
   std::optional<std::int64_t> exhausted_at_ms;  // At the present rate, or the average one.
   std::uint64_t ahead = 0;                      // Numbers in this instance's reservoir.
   std::optional<double> runway_seconds;         // How long those last; none without demand.
-  std::uint64_t waited = 0;                     // Requests that had to wait for a block here.
+  std::uint64_t waited = 0;                     // How often a request had to wait for a block here.
 };
 
 // What is known of a key.
@@ -102,7 +102,7 @@ class Engine {
   [[nodiscard]] Keyspace* Find(std::string_view name) const { return catalog_.Find(name); }
 
   // The same, but asks the store when this instance does not know it.
-  // Errors: kNotFound, kUnavailable.
+  // Errors: kNotFound, kUnavailable; kQuarantined when it is not the one that was here before.
   Result<Keyspace*> Lookup(std::string_view name);
 
   // All that this instance has used so far.
@@ -117,6 +117,7 @@ class Engine {
   //   kInvalidArgument     the name or the recipe cannot be, or its blocklist leaves no keys.
   //   kFailedPrecondition  it exists with another recipe (the message says what differs), or
   //                        it is retired.
+  //   kQuarantined         the store has lost the one that had this name.
   Result<Created> Create(std::string_view name, const Recipe& recipe);
 
   // Ends the keyspace for ever. Errors: kNotFound.
@@ -164,6 +165,9 @@ class Engine {
 
   // Finds or makes the keyspaces of the options. `empty`: the store, too, has to be made.
   Status EstablishKeyspaces(bool empty);
+  // The keyspace as the store has it.
+  // Errors: kNotFound; kQuarantined when the witness has seen another one under this name.
+  Result<KeyspaceRecord> FindRecord(std::string_view name);
   // The keyspace that the store holds, if it is what somebody wants to have there.
   Result<Keyspace*> Accept(const KeyspaceRecord& record, const Recipe& recipe);
   Result<Keyspace*> Adopt(const KeyspaceRecord& record);

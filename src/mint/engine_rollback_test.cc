@@ -52,6 +52,38 @@ TEST_F(EngineRollbackTest, TheNextReservationQuarantinesTheKeyspace) {
   EXPECT_EQ(Record().state, KeyspaceState::kQuarantined);
 }
 
+// What was created after the copy was made is not in it, and must not be created again.
+TEST_F(EngineRollbackTest, AKeyspaceThatTheStoreHasLostIsNotMadeAnew) {
+  StartSqlite()->Close();
+  Backup();
+  {
+    const auto engine = StartSqlite();
+    EXPECT_EQ(MintNumbers(*engine, Create(*engine, Orders()), 3).front(), 1U);
+    engine->Close();
+  }
+  RestoreInPlace();
+  {
+    const auto engine = StartSqlite();
+    const auto again = engine->Create("k", Orders());
+    EXPECT_EQ(again.code(), Code::kQuarantined);
+    EXPECT_THAT(again.status().message(), HasSubstr("went back"));
+    EXPECT_EQ(engine->Lookup("k").code(), Code::kQuarantined);
+    EXPECT_TRUE(engine->Create("other", Orders()).ok());
+    engine->Close();
+  }
+  EngineOptions options;
+  options.background = false;
+  options.keyspaces = {{"k", Orders()}};
+  EXPECT_EQ(Engine::Open(options, OpenSqlite(), OpenWitness(), clock_).code(),
+            Code::kFailedPrecondition);
+
+  // Somebody without our witness has made it anew: not the one that we know.
+  ASSERT_TRUE(Engine::Open(options, OpenSqlite(), nullptr, clock_).ok());
+  const auto engine = StartSqlite();
+  EXPECT_EQ(engine->Lookup("k").code(), Code::kQuarantined);
+  EXPECT_EQ(engine->Create("k", Orders()).code(), Code::kQuarantined);
+}
+
 TEST_F(EngineRollbackTest, TheRegularLookQuarantinesItWhileTheReservoirStillLasts) {
   const auto engine = StartSqlite();
   Keyspace& keyspace = Create(*engine, Orders());

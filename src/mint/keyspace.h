@@ -82,7 +82,7 @@ class Keyspace {
     std::uint64_t issued = 0;  // Numbers taken from the reservoir.
     std::uint64_t ahead = 0;
     std::uint64_t waiting = 0;
-    std::uint64_t waited = 0;  // Requests that ever had to wait for a block.
+    std::uint64_t waited = 0;  // How often a request had to wait for a block.
     double rate = 0;
     std::uint64_t next = 0;  // As last seen in the store.
     std::uint64_t blocks_reserved = 0;

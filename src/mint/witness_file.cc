@@ -251,6 +251,18 @@ Status WitnessFile::Bind(std::string_view store_id, std::string_view location,
   return done;
 }
 
+Result<std::string> WitnessFile::IdOf(std::string_view store_id, std::string_view name) {
+  std::string found;
+  Status done = Update([&](Contents& contents) {
+    for (const auto& [ids, entry] : contents.keyspaces) {
+      if (ids.first == store_id && entry.name == name) found = ids.second;
+    }
+    return false;
+  });
+  if (!done.ok()) return done;
+  return found;
+}
+
 Result<Witness> WitnessFile::Read(std::string_view store_id, std::string_view keyspace_id) {
   Witness seen;
   Status done = Update([&](Contents& contents) {

@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include "base/check.h"
 #include "net/loop.h"
 
 namespace keymill::net {
@@ -186,10 +187,7 @@ void Connection::Proceed() {
 }
 
 bool Connection::Write(std::string_view output) {
-  if (!output_.empty()) {
-    output_.append(output);
-    return true;
-  }
+  KEYMILL_CHECK(output_.empty());  // The session works only when everything has left.
   if (output.empty()) return true;
   const ssize_t sent = ::send(socket_.get(), output.data(), output.size(), MSG_NOSIGNAL);
   if (sent < 0 && !WouldBlock()) {

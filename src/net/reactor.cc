@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include <sched.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include "base/check.h"
@@ -15,7 +15,7 @@
 namespace keymill::net {
 namespace {
 
-constexpr std::size_t kEventsMax = 256;
+constexpr int kEventsMax = 256;
 
 epoll_event Event(std::uint32_t events, Watcher& watcher) {
   epoll_event event{};
@@ -65,24 +65,10 @@ Reactor::Reactor()
 
 Reactor::~Reactor() = default;
 
-// Events that are there, or else those that come first.
-int Reactor::Wait(std::span<epoll_event> events) const {
-  const auto wait = [&](int pause_ms) {
-    return ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), pause_ms);
-  };
-  const int count = wait(0);
-  const int pause_ms = PauseMs();
-  if (count != 0 || pause_ms == 0) return count;
-  // Whoever sends the next requests may be waiting for this processor. To let them do so, and
-  // then find several at once, costs less than to fall asleep and be woken for the first.
-  ::sched_yield();
-  return wait(pause_ms);
-}
-
 void Reactor::Run() {
   std::array<epoll_event, kEventsMax> events;
   while (!stop_.load(std::memory_order_acquire)) {
-    const int count = Wait(events);
+    const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsMax, PauseMs());
     now_ = SystemClock().Monotonic();
     RunAgain();
     for (int i = 0; i < count; ++i) {

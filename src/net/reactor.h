@@ -10,10 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <vector>
-
-#include <sys/epoll.h>
 
 #include "keymill/clock.h"
 
@@ -62,7 +59,7 @@ class Reactor {
   // `fd` is watched for `events` from now on, until it is closed. False when the system has no
   // room for it.
   // REQUIRES: `watcher` lives as long, and until the round in which that happens is over.
-  bool Add(int fd, std::uint32_t events, Watcher& watcher);
+  [[nodiscard]] bool Add(int fd, std::uint32_t events, Watcher& watcher);
   // For which events `fd`, which is watched, is watched from now on.
   void Change(int fd, std::uint32_t events, Watcher& watcher);
   // Calls `watcher` in the next round, without waiting for anything.
@@ -89,7 +86,6 @@ class Reactor {
  private:
   class Bell;  // Wakes Run from another thread.
 
-  [[nodiscard]] int Wait(std::span<epoll_event> events) const;
   [[nodiscard]] int PauseMs() const;
   void RunAgain();
   void RunPosted() KEYMILL_EXCLUDES(mu_);

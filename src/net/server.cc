@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 
 #include "base/descriptor.h"
@@ -54,11 +55,16 @@ class Server::Impl final : public Watcher {
     if (!listener.ok()) return listener.status();
     listener_ = *std::move(listener);
     port_ = listener_.port();
+    if (!acceptor().Add(listener_.fd(), kReadable, *this)) {
+      return {Code::kInvalidArgument,
+              fmt::format("listen on {}:{}: the system watches too many files (see "
+                          "/proc/sys/fs/epoll/max_user_watches)",
+                          options_.address, port_)};
+    }
     return {};
   }
 
   void Run() {
-    acceptor().Post([this] { acceptor().Add(listener_.fd(), kReadable, *this); });
     for (const auto& loop : loops_) loop->Start();
   }
 
@@ -71,9 +77,7 @@ class Server::Impl final : public Watcher {
     }
     // Whoever takes long must not cost those behind it their answers.
     static_cast<void>(AwaitOwed(deadline - std::min(kQueueTime, timeout / 4)));
-    if (!RunOn(
-            *loops_.front(), [this] { EmptyQueue(); }, deadline))
-      return false;
+    if (!AwaitEmptyQueue(deadline)) return false;
     while (connections_.load(std::memory_order_relaxed) > 0) {
       if (SystemClock().Monotonic() >= deadline) return false;
       std::this_thread::sleep_for(kDrainPoll);
@@ -125,6 +129,18 @@ class Server::Impl final : public Watcher {
     return true;
   }
 
+  // Until everybody in the queue is accepted, and the listener closed.
+  bool AwaitEmptyQueue(MonotonicTime deadline) {
+    for (;;) {
+      const auto empty = std::make_shared<std::atomic<bool>>(false);
+      if (!RunOn(
+              *loops_.front(), [this, empty] { *empty = EmptyQueue(); }, deadline))
+        return false;
+      if (*empty) return true;
+      std::this_thread::sleep_for(kDrainPoll);
+    }
+  }
+
   Reactor& acceptor() { return loops_.front()->reactor(); }
 
   // Out of file descriptors, most likely: trying again at once would only burn the core that
@@ -141,15 +157,18 @@ class Server::Impl final : public Watcher {
     });
   }
 
-  // On the first loop's thread.
-  void EmptyQueue() {
+  // On the first loop's thread. False while there are not enough file descriptors: those that
+  // are open end one by one.
+  bool EmptyQueue() {
     // Whoever comes faster than we accept must not keep us here.
     for (int i = 0; i < Listener::kBacklog; ++i) {
       Descriptor socket = listener_.Accept();
+      if (!socket.open() && listener_.exhausted()) return false;
       if (!socket.open()) break;
       Deal(std::move(socket));
     }
     listener_.Close();
+    return true;
   }
 
   void Deal(Descriptor socket) {

@@ -2,16 +2,22 @@
 """What a request costs the server besides time: heap, memory, other people's patience."""
 
 import contextlib
+import collections
 import json
 import pathlib
 import resource
+import signal
 import socket
 import statistics
 import struct
 import subprocess
+import threading
 import time
 
 from keymill_process import Load, Server, build_program
+
+# How long the server waits for a reader that takes nothing.
+WRITE_TIMEOUT_SECONDS = 30
 
 KEY_REQUEST = b"GET /get-key HTTP/1.1\r\nHost: localhost\r\nUser-Agent: keymill\r\n\r\n"
 BATCH_REQUEST = (b"POST /v1/keyspaces/default/keys?count=100 HTTP/1.1\r\nHost: localhost\r\n"
@@ -74,6 +80,88 @@ class Pipeline:
             raise RuntimeError("more bytes than answers have")
 
 
+class SlowReader:
+    """Asks for a long stream and reads one byte of it a second."""
+
+    def __init__(self, port):
+        self.taken = 0
+        self.began = time.monotonic()
+        self.ending = threading.Event()
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.socket.connect(("127.0.0.1", port))
+        self.socket.settimeout(5)
+        self.socket.sendall(b"POST /v1/keyspaces/counted/keys?count=100000000 HTTP/1.1\r\n"
+                            b"Host: localhost\r\nAccept: text/plain\r\nContent-Length: 0\r\n\r\n")
+        self.thread = threading.Thread(target=self._read)
+
+    def _read(self):
+        while True:
+            if self.socket.recv(1) != b"":
+                self.taken += 1
+            if self.ending.wait(1):
+                return
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        self.thread.join()
+        self.socket.close()
+
+    def seconds(self):
+        return time.monotonic() - self.began
+
+    def served(self):
+        """Whether the server's side of the connection is open."""
+        local, remote = self.socket.getsockname()[1], self.socket.getpeername()[1]
+        for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
+            _, ours, theirs, state = line.split()[:4]
+            if ours.endswith(f":{remote:04X}") and theirs.endswith(f":{local:04X}"):
+                return state == "01"
+        return False
+
+
+def system_calls(checks, directory, turns):
+    """A wake-up costs the event loop one read and one write."""
+    figures = []
+    with Server(directory, "--threads", "1") as server:
+        loop = next(task.name for task in pathlib.Path(f"/proc/{server.pid}/task").iterdir()
+                    if (task / "comm").read_text(encoding="ascii").strip() == "keymill-loop")
+        for what, request, depth in (("one at a time", KEY_REQUEST, 1),
+                                     ("pipelined 32 deep", KEY_REQUEST, 32),
+                                     ("for 100 keys", BATCH_REQUEST, 1)):
+            log = directory / "strace"
+            with Pipeline(server.port, depth, request) as pipeline:
+                for _ in range(100):
+                    pipeline.turn()
+                with subprocess.Popen(["strace", "-q", "-p", loop, "-o", str(log)],
+                                      stderr=subprocess.DEVNULL) as strace:
+                    while not log.exists() or log.stat().st_size == 0:
+                        pipeline.turn()  # Until it is attached and sees the calls.
+                    seen_before = log.read_text(encoding="ascii", errors="replace").count("\n")
+                    for _ in range(turns):
+                        pipeline.turn()
+                    strace.send_signal(signal.SIGINT)
+                    strace.wait()
+            calls = collections.Counter(
+                line.split("(", 1)[0]
+                for line in log.read_text(encoding="ascii", errors="replace").splitlines()[
+                    seen_before:])
+            log.unlink()
+            reads, writes = calls.pop("recvfrom", 0), calls.pop("sendto", 0)
+            waits = calls.pop("epoll_wait", 0)
+            others = sum(calls.values())
+            checks.that(turns <= reads <= turns * 1.02 + 5 and turns <= writes <= turns * 1.02 + 5,
+                        f"{turns:,} wake-ups {what}: {reads:,} reads, {writes:,} writes")
+            checks.that(waits <= turns * 1.02 + 20 and others <= turns * 0.01 + 5,
+                        f"{what}: {waits:,} times waited, {others} other calls {dict(calls)}")
+            figures.append(f"{(reads + writes) / turns:.2f} and {waits / turns:.2f} waits {what}")
+    return "reads and writes for a wake-up: " + "; ".join(figures)
+
+
 def allocations(checks, directory, requests):
     """Nothing is taken from the heap for a request, once everything has been used once."""
     count_path = directory / "mallocs"
@@ -134,14 +222,15 @@ def stream(checks, directory, keys):
                            f"{growth:+} KiB, {seen['bytes'] / seen['seconds'] / 1e6:.0f} MB/s")
 
         run("alone")
-        with socket.create_connection(("127.0.0.1", server.port)) as slow:
-            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            slow.sendall(b"POST /v1/keyspaces/counted/keys?count=100000000 HTTP/1.1\r\n"
-                         b"Host: localhost\r\nAccept: text/plain\r\nContent-Length: 0\r\n\r\n")
-            slow.settimeout(5)
-            slow.recv(1)
-            run("beside a reader of a byte")
-            checks.that(slow.recv(1) != b"", "the slow reader is still served")
+        with SlowReader(server.port) as slow:
+            run("beside a reader of one byte a second")
+            seconds, served = slow.seconds(), slow.served()
+            checks.that(slow.taken >= seconds - 2, f"it has read {slow.taken} bytes in "
+                        f"{seconds:.0f} s, and none was missing")
+            # Its kernel takes in some kilobytes ahead of it, and then nothing for a long time.
+            fate = ("still connected" if served else
+                    f"cut off, as one whose kernel took nothing for {WRITE_TIMEOUT_SECONDS} s")
+            checks.that(served or seconds > WRITE_TIMEOUT_SECONDS, f"and is {fate}")
     return "; ".join(figures)
 
 

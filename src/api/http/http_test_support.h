@@ -260,14 +260,19 @@ class Client {
   }
   void Poke() {
     do {
-      signal_->Lower();
-      std::string output;
-      step_ = session_->Advance(input_, output);
-      EXPECT_LE(step_.consumed, input_.size());
-      input_.erase(0, step_.consumed);
-      output_max_ = std::max(output_max_, output.size());
-      output_ += output;
+      Step();
     } while (step_.want == net::Want::kFlush);
+  }
+  // Lets it work once, whatever it wants next.
+  void Step(std::string_view bytes = {}) {
+    input_ += bytes;
+    signal_->Lower();
+    std::string output;
+    step_ = session_->Advance(input_, output);
+    EXPECT_LE(step_.consumed, input_.size());
+    input_.erase(0, step_.consumed);
+    output_max_ = std::max(output_max_, output.size());
+    output_ += output;
   }
   // Also sees to it that parked requests go on, as the network and the refiller would.
   void Send(std::string_view bytes) {

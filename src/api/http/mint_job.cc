@@ -50,6 +50,8 @@ MintJob::~MintJob() {
 }
 
 Progress MintJob::Continue(const ReplyContext& context, std::string& output) {
+  // The time that a reader took for the last piece of a stream is not ours.
+  if (started_ && waiter_ == 0) deadline_ = service_.Deadline();
   StopWaiting();
   return format_ == KeyFormat::kStream ? Stream(context, output) : FillBody(context, output);
 }
@@ -78,6 +80,7 @@ MintJob::Wait MintJob::AwaitBlock() {
 
 Progress MintJob::FillBody(const ReplyContext& context, std::string& output) {
   const std::string_view separator = KeySeparator(format_);
+  const std::uint64_t left_before = left_;
   while (left_ > 0) {
     const std::uint64_t count = std::min(left_, kBatch);
     const std::size_t before = body_.size();
@@ -87,6 +90,7 @@ Progress MintJob::FillBody(const ReplyContext& context, std::string& output) {
     body_.resize(before + written.bytes);
     left_ -= written.keys;
     if (written.keys > 0) continue;
+    if (left_ < left_before) return Progress::kFlush;  // Behind those who got nothing.
     const Wait wait = AwaitBlock();
     if (wait == Wait::kRetry) continue;
     if (format_ == KeyFormat::kText && !body_.empty() && !context.http10) {
@@ -107,8 +111,10 @@ void MintJob::BecomeStream(const ReplyContext& context, std::string& output) {
 }
 
 Progress MintJob::Stream(const ReplyContext& context, std::string& output) {
+  const std::uint64_t left_before = left_;
   while (left_ > 0) {
     if (!AppendPiece(context, output)) {
+      if (left_ < left_before) return Progress::kFlush;  // Behind those who got nothing.
       const Wait wait = AwaitBlock();
       if (wait == Wait::kRetry) continue;
       return wait == Wait::kParked ? Progress::kParked : Conclude(context, output);

@@ -22,7 +22,7 @@ namespace keymill::api::http {
 enum class Progress : std::uint8_t {
   kDone,    // It is answered.
   kParked,  // It goes on when the session is woken.
-  kFlush,   // It goes on when the output has left.
+  kFlush,   // It goes on when the output has left and others have had their turn.
   kCut,     // It failed in the middle of its answer: only closing the connection can tell.
 };
 

@@ -524,6 +524,56 @@ TEST(MintTest, JsonHoldsWhatThereIsWhenTheDeadlineStrikes) {
   EXPECT_FALSE(client.closed());
 }
 
+constexpr std::string_view kStream =
+    "POST /v1/keyspaces/default/keys?count=100000 HTTP/1.1\r\nHost: a\r\n"
+    "Accept: text/plain\r\n\r\n";
+
+void Empty(mint::Keyspace& keyspace) {
+  while (keyspace.Take(1000).count > 0) {
+  }
+}
+
+// Whoever wants more than a block has must not be first in line for the next one, too.
+TEST(MintTest, WhoTookAllThatThereIsQueuesBehindTheOthers) {
+  for (const std::string_view request :
+       {kStream, std::string_view("POST /v1/keyspaces/default/keys?count=9000 HTTP/1.1\r\n"
+                                  "Host: a\r\n\r\n")}) {
+    FakeClock clock;
+    TestServer server(clock);
+    Client greedy(server);
+    Client modest(server);
+    Empty(*server.engine().Find("default"));
+    greedy.Feed(request);
+    ASSERT_TRUE(greedy.parked());
+    modest.Feed("GET /get-key HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(modest.parked());
+    server.Refill();
+    greedy.Step();
+    EXPECT_EQ(server.engine().Find("default")->stats().ahead, 0U) << "it took the whole block";
+    EXPECT_EQ(greedy.step().want, net::Want::kFlush);
+    modest.Poke();
+    EXPECT_TRUE(modest.parked());
+    greedy.Poke();
+    EXPECT_TRUE(greedy.parked());
+  }
+}
+
+TEST(MintTest, TheTimeThatAReaderTakesDoesNotCountAgainstItsStream) {
+  FakeClock clock;
+  TestServer server(clock);
+  Client client(server);
+  EXPECT_EQ(client.Ask("GET", "/get-key").status, 200);  // From now on there is a block.
+  client.Step(kStream);
+  ASSERT_EQ(client.step().want, net::Want::kFlush);
+  clock.Advance(1h);
+  Empty(*server.engine().Find("default"));
+  client.Step();
+  ASSERT_TRUE(client.parked());
+  clock.Advance(server.service().options().request_timeout);
+  client.Step();
+  EXPECT_TRUE(client.closed()) << "but standing still is limited";
+}
+
 TEST(MintTest, AStreamIsCutWhenTheStoreStaysAway) {
   FakeClock clock;
   TestServer server(clock);
