@@ -106,6 +106,8 @@ void WriteCounting(const CountingText& text, const Digits& digits, std::uint64_t
   const std::size_t size = text.size();
   KEYMILL_CHECK(size >= kCountingTextMin && size <= kCountingTextMax && text.length >= 1);
   static_assert(kVectorsMax == 3);
+  // The last text but one may write as far as the last one ends.
+  static_assert(2 * kCountingTextMin >= sizeof(Vector));
   switch ((size + sizeof(Vector) - 1) / sizeof(Vector)) {
     case 1:
       return Counter<1>(text, digits).Write(first, count, out);

@@ -21,6 +21,9 @@ constexpr std::chrono::milliseconds kLinger{1'000};
 // Reads of a lingering connection before others get their turn.
 constexpr int kLingerReads = 16;
 
+// How much of what a client has sent ahead is still looked at in a drain.
+constexpr std::size_t kDrainInputMax = 8 * 1024 * 1024;
+
 // Whether a call failed for now only.
 bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
@@ -59,7 +62,12 @@ bool Connection::in_flight() const {
 
 void Connection::CheckDeadline(MonotonicTime now) {
   if (now < deadline_ || state_ == State::kWaiting || state_ == State::kClosed) return;
-  if (state_ != State::kReading || !in_request_) return Close();
+  if (state_ == State::kReading) {
+    // When it is us who stood still, what it waits for is here.
+    OnReadable();
+    if (now < deadline_ || state_ != State::kReading) return;
+  }
+  if (!in_request_ || state_ != State::kReading) return Close();
   std::string last_words;
   session_->OnTimeout(last_words);
   ::send(socket_.get(), last_words.data(), last_words.size(), MSG_NOSIGNAL);
@@ -68,6 +76,11 @@ void Connection::CheckDeadline(MonotonicTime now) {
 
 void Connection::Drain() {
   if (session_) session_->OnDrain();
+}
+
+void Connection::CloseIdle() {
+  OnReadable();
+  if (idle()) Close();
 }
 
 void Connection::Close() {
@@ -132,9 +145,21 @@ void Connection::OnReadable() {
   if (got < 0 && WouldBlock()) return;
   if (got <= 0) return Close();
   const std::string_view input(loop_.read_buffer.data(), static_cast<std::size_t>(got));
-  if (input_.empty()) return Work(input);
+  const bool more = loop_.draining() && input.size() == loop_.read_buffer.size();
+  if (input_.empty() && !more) return Work(input);
   input_.append(input);
+  if (more) ReadAll();
   WorkOnKept();
+}
+
+// In a drain, the session closes the connection behind the last request that it is shown.
+void Connection::ReadAll() {
+  while (input_.size() < kDrainInputMax) {
+    const ssize_t got =
+        ::recv(socket_.get(), loop_.read_buffer.data(), loop_.read_buffer.size(), 0);
+    if (got <= 0) return;  // Whatever is wrong shows at the next read.
+    input_.append(loop_.read_buffer.data(), static_cast<std::size_t>(got));
+  }
 }
 
 void Connection::Work(std::string_view input) {
@@ -219,7 +244,10 @@ void Connection::OnWritable() {
 void Connection::OnWake() {
   if (state_ != State::kWaiting) return;  // Woken twice, or too late.
   loop_.reactor().Cancel(std::exchange(wake_timer_, {}));
-  if (output_.empty()) return WorkOnKept();
+  if (output_.empty()) {
+    if (loop_.draining()) ReadAll();
+    return WorkOnKept();
+  }
   // Answers to earlier requests have not left yet; the session goes on behind them.
   state_ = State::kWriting;
   want_ = Want::kFlush;

@@ -39,6 +39,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   [[nodiscard]] MonotonicTime idle_since() const;
   // Something of ours is still owed to the peer: a request has begun, or an answer is leaving.
   [[nodiscard]] bool in_flight() const;
+  // Closes it if it is idle and nothing has arrived, either.
+  void CloseIdle();
   // At once. Finish() is for a peer that should still read our last words.
   void Close();
 
@@ -55,6 +57,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
 
   void AwaitInput();
   void OnReadable();
+  // Adds what is in the socket to the input that was kept.
+  void ReadAll();
   void OnWritable();
   void OnWake();
   // Lets the session work on `input`, and on the input that was kept. Both keep what it leaves.

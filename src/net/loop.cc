@@ -91,7 +91,8 @@ void Loop::Tick() {
   for (const auto& connection : ticked_) {
     connection->CheckDeadline(time);
     if (!draining_ || !connection->idle()) continue;
-    if (time >= std::max(drain_began_, connection->idle_since()) + kIdleDrain) connection->Close();
+    if (time < std::max(drain_began_, connection->idle_since()) + kIdleDrain) continue;
+    connection->CloseIdle();
   }
   ticked_.clear();
   if (connections_.empty()) {

@@ -68,7 +68,9 @@ Reactor::~Reactor() = default;
 void Reactor::Run() {
   std::array<epoll_event, kEventsMax> events;
   while (!stop_.load(std::memory_order_acquire)) {
-    const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsMax, PauseMs());
+    int count = ::epoll_wait(epoll_.get(), events.data(), kEventsMax, PauseMs());
+    // Interrupted, as by a stop of the process: what came meanwhile goes before what is overdue.
+    if (count < 0) count = ::epoll_wait(epoll_.get(), events.data(), kEventsMax, 0);
     now_ = SystemClock().Monotonic();
     RunAgain();
     for (int i = 0; i < count; ++i) {

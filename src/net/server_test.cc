@@ -319,6 +319,26 @@ TEST(ServerTest, ARequestThatDoesNotArriveIsTimedOutHoweverItDrips) {
   EXPECT_EQ(client.ReadToEnd(), "too slow\n");
 }
 
+// The loop stood still, and all deadlines have passed: who has sent its request is answered.
+TEST(ServerTest, AStandstillOfTheLoopTimesNobodyOut) {
+  Shared shared;
+  ServerOptions options;
+  options.idle_timeout = options.request_timeout = 300ms;
+  const auto server = StartServer(shared, options);
+  Client blocker(server->port());
+  Client idle(server->port());
+  Client begun(server->port());
+  ASSERT_TRUE(begun.Send("echo beg"));
+  ASSERT_TRUE(blocker.Send("block\n"));
+  ASSERT_TRUE(shared.entered.Await());
+  ASSERT_TRUE(begun.Send("un\n"));
+  ASSERT_TRUE(idle.Send("echo idle\n"));
+  EXPECT_FALSE(idle.Readable(900ms)) << "the loop stands still";
+  shared.release.Raise();
+  EXPECT_EQ(idle.ReadLine(), "idle\n");
+  EXPECT_EQ(begun.ReadLine(), "begun\n");
+}
+
 TEST(ServerTest, AReaderThatTakesNothingIsClosed) {
   Shared shared;
   const auto server = StartServer(shared, {.write_timeout = 50ms});
@@ -417,6 +437,28 @@ TEST(ServerTest, ADrainAnswersWhatHasReachedTheMachine) {
   Client client(port);
   ASSERT_TRUE(client.Send("echo again\n"));
   EXPECT_EQ(client.ReadLine(), "again\n");
+}
+
+TEST(ServerTest, ADrainAnswersWhatLiesBehindAParkedRequest) {
+  Shared shared;
+  const auto server = StartServer(shared);
+  Client client(server->port());
+  ASSERT_TRUE(client.Send("park\n"));
+  ASSERT_TRUE(shared.parked.Await());
+  ASSERT_TRUE(client.Send("echo 1\necho 2\n"));
+  bool drained = false;
+  std::thread drainer([&] { drained = server->Drain(20s); });
+  for (bool draining = false; !draining;) {  // A new connection is closed behind its answer.
+    Client probe(server->port());
+    ASSERT_TRUE(probe.Send("echo x\n"));
+    ASSERT_EQ(probe.ReadLine(), "x\n");
+    draining = probe.Readable(1s);
+  }
+  shared.waker()();
+  EXPECT_EQ(client.ReadToEnd(), "woken\n1\n2\n");
+  client.FinishSending();
+  drainer.join();
+  EXPECT_TRUE(drained);
 }
 
 // A probe comes on a connection of its own. It must be answered as long as work is in flight,

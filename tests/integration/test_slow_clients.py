@@ -2,7 +2,9 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """Clients that are slow on purpose, and what they cost the others."""
 
+import os
 import pathlib
+import signal
 import sys
 import time
 import unittest
@@ -38,6 +40,30 @@ class SlowClients(ScenarioTest):
             seconds = time.monotonic() - began
         self.assertLess(seconds, 30, "a byte a second kept the connection")
         self.assertGreater(seconds, 5, "an honest slow client was cut off")
+
+    def test_a_server_that_stood_still_answers_what_came_meanwhile(self):
+        # More than one look at the sockets can show, and every one past the end of a drain's
+        # patience with idle connections.
+        clients = [RawConnection(self.server.port) for _ in range(600)]
+        for client in clients:
+            client.send("GET /get-key HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertEqual(client.read_answer().status, 200)
+        os.kill(self.server.pid, signal.SIGTERM)
+        # Draining: a new connection hears that it is the last time.
+        while True:
+            with RawConnection(self.server.port) as probe:
+                probe.send("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
+                if probe.read_answer().status == 503:
+                    break
+        os.kill(self.server.pid, signal.SIGSTOP)
+        for client in clients:
+            client.send("GET /get-key HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(1)
+        os.kill(self.server.pid, signal.SIGCONT)
+        answers = [client.read_answer().status for client in clients]
+        for client in clients:
+            client.socket.close()
+        self.assertEqual(answers, [200] * len(clients))
 
     def test_many_dripping_clients_do_not_keep_others_waiting(self):
         slow = [RawConnection(self.server.port) for _ in range(200)]

@@ -78,8 +78,11 @@ net::Step HttpSession::Advance(std::string_view input, std::string& output) {
   using Outcome = wire::HttpReader::Outcome;
   RefreshHttpDate();
   if (busy()) {
+    const bool parked = std::exchange(parked_, false);
     const Progress progress = Resume(input.empty(), output);
     if (progress != Progress::kDone) return StepFor(progress, 0);
+    // Others were woken by the same block: first they, then what is behind this request.
+    if (parked && !closing_ && !input.empty()) return {.consumed = 0, .want = net::Want::kFlush};
   }
   std::size_t consumed = 0;
   while (!closing_ && consumed < input.size() && output.size() < kOutputHigh) {
@@ -106,10 +109,11 @@ net::Step HttpSession::Advance(std::string_view input, std::string& output) {
   return {.consumed = consumed, .want = more ? net::Want::kFlush : net::Want::kInput};
 }
 
-net::Step HttpSession::StepFor(Progress progress, std::size_t consumed) const {
+net::Step HttpSession::StepFor(Progress progress, std::size_t consumed) {
   net::Step step{.consumed = consumed, .want = net::Want::kClose};
   if (progress == Progress::kFlush) step.want = net::Want::kFlush;
   if (progress == Progress::kParked) {
+    parked_ = true;
     step.want = net::Want::kWake;
     step.wake_at = errand_ ? errand_->deadline : job_->deadline();
   }

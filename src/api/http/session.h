@@ -82,7 +82,7 @@ class HttpSession final : public net::Session {
   void RefuseInput(int status, std::string_view detail, std::string& output);
   // The answer that comes next is the connection's last.
   void CloseAfterThis();
-  [[nodiscard]] net::Step StepFor(Progress progress, std::size_t consumed) const;
+  [[nodiscard]] net::Step StepFor(Progress progress, std::size_t consumed);
 
   Service& service_;
   const net::Waker waker_;
@@ -91,6 +91,7 @@ class HttpSession final : public net::Session {
   Repeat repeat_;         // Of the request before.
   std::optional<MintJob> job_;
   std::optional<Errand> errand_;
+  bool parked_ = false;
   bool draining_ = false;
   bool closing_ = false;  // Nothing more is read; what was begun is finished.
 };
