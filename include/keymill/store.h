@@ -171,8 +171,9 @@ class Store {
   // on one keyspace: as for CreateKeyspace, use only what was returned.
   //
   // Of a keyspace that was there already nothing is reserved and nothing is changed: it may
-  // have a witness and another recipe, which only Reserve compares. One that was created
-  // under a fresh random id has neither.
+  // have a witness and another recipe, which only Reserve compares. One that is created here
+  // has neither.
+  // REQUIRES: no witness of the caller has seen one of the absent names in this store.
   //
   // Errors:
   //   kFailedPrecondition  the schema is newer than this program. Nothing changed.

@@ -53,13 +53,11 @@ void RaiseFileLimit() {
 
 // Whoever is one connection too many is told so; one file too many would be everybody's trouble,
 // the refiller's above all.
-std::uint32_t ConnectionsThatFit(std::uint32_t wanted) {
-  constexpr rlim_t kOurOwnFiles = 32;
+std::uint32_t ConnectionsThatFit(std::uint32_t wanted, std::uint32_t threads) {
+  const rlim_t ours = 32 + 2 * rlim_t{threads};  // Each event loop has two.
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted + kOurOwnFiles) {
-    return wanted;
-  }
-  const rlim_t fit = std::max<rlim_t>(limit.rlim_cur, kOurOwnFiles + 1) - kOurOwnFiles;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted + ours) return wanted;
+  const rlim_t fit = std::max<rlim_t>(limit.rlim_cur, ours + 1) - ours;
   if (fit < wanted / 2) {
     Log(LogLevel::kWarn, "serve",
         "the file limit of {} leaves room for {} connections, not {} (connections_max); raise it "
@@ -257,7 +255,7 @@ class ServeRun {
     options.port = address->port;
     options.threads = settings_.threads != 0 ? settings_.threads
                                              : std::max(1U, std::thread::hardware_concurrency());
-    options.connections_max = ConnectionsThatFit(settings_.connections_max);
+    options.connections_max = ConnectionsThatFit(settings_.connections_max, options.threads);
     options.busy_answer = BusyAnswer();
     Result<std::unique_ptr<net::Server>> server = net::Server::Start(options, service_.Sessions());
     if (server.code() == Code::kAlreadyExists) {

@@ -84,8 +84,8 @@ Result<BenchResult> Bench::Run() {
     const std::chrono::nanoseconds reached(run.reached_ns.load(std::memory_order_relaxed));
     if (reached.count() == BenchRun::kNotReached) {
       return Status(Code::kUnavailable,
-                    "nobody listens there, and the run was over before the "
-                    "time to wait (--await)");
+                    "connect to " + options_.targets.front().url +
+                        ": nobody listens there; --duration ended before --await");
     }
     result.awaited = {std::chrono::duration<double>(reached).count(), total_.knocks};
   }

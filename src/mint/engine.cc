@@ -192,12 +192,15 @@ Result<Keyspace*> Engine::Adopt(const KeyspaceRecord& record) {
 // all its keys be handed out a second time.
 Result<KeyspaceRecord> Engine::FindRecord(std::string_view name) {
   // The witness first: what it knows now has been in the store before.
-  Result<std::string> seen = std::string();
-  if (witness_) seen = witness_->IdOf(identity_.store_id, name);
+  Result<std::vector<std::string>> seen = std::vector<std::string>();
+  if (witness_) seen = witness_->IdsOf(identity_.store_id, name);
   if (!seen.ok()) return seen.status();
   Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
   if (!record.ok() && record.code() != Code::kNotFound) return record;
-  if (seen->empty() || (record.ok() && record->id == *seen)) return record;
+  const bool same = std::all_of(seen->begin(), seen->end(), [&](const std::string& id) {
+    return record.ok() && record->id == id;
+  });
+  if (same) return record;
   return Status(
       Code::kQuarantined,
       fmt::format("keyspace {} was in this store before and is {}: the store went back to "

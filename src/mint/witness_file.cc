@@ -251,11 +251,12 @@ Status WitnessFile::Bind(std::string_view store_id, std::string_view location,
   return done;
 }
 
-Result<std::string> WitnessFile::IdOf(std::string_view store_id, std::string_view name) {
-  std::string found;
+Result<std::vector<std::string>> WitnessFile::IdsOf(std::string_view store_id,
+                                                    std::string_view name) {
+  std::vector<std::string> found;
   Status done = Update([&](Contents& contents) {
     for (const auto& [ids, entry] : contents.keyspaces) {
-      if (ids.first == store_id && entry.name == name) found = ids.second;
+      if (ids.first == store_id && entry.name == name) found.push_back(ids.second);
     }
     return false;
   });

@@ -72,8 +72,9 @@ class WitnessFile {
   Status Bind(std::string_view store_id, std::string_view location,
               const std::vector<Sighting>& sightings = {});
 
-  // The id of the keyspace that was seen under this name, or "" when none was.
-  Result<std::string> IdOf(std::string_view store_id, std::string_view name);
+  // The ids of the keyspaces that were seen under this name: one, or none, unless a store went
+  // back unnoticed.
+  Result<std::vector<std::string>> IdsOf(std::string_view store_id, std::string_view name);
 
   // The highest that any process using this file has seen.
   Result<Witness> Read(std::string_view store_id, std::string_view keyspace_id);

@@ -28,6 +28,7 @@ class Listener {
 
   [[nodiscard]] bool open() const { return socket_.open(); }
   [[nodiscard]] int fd() const { return socket_.get(); }
+  // From any thread; also when it is closed.
   [[nodiscard]] std::uint16_t port() const { return port_; }
   void Close() { socket_.Close(); }
 

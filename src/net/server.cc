@@ -54,12 +54,11 @@ class Server::Impl final : public Watcher {
     Result<Listener> listener = Listener::Open(options_.address, options_.port);
     if (!listener.ok()) return listener.status();
     listener_ = *std::move(listener);
-    port_ = listener_.port();
     if (!acceptor().Add(listener_.fd(), kReadable, *this)) {
       return {Code::kInvalidArgument,
               fmt::format("listen on {}:{}: the system watches too many files (see "
                           "/proc/sys/fs/epoll/max_user_watches)",
-                          options_.address, port_)};
+                          options_.address, port())};
     }
     return {};
   }
@@ -85,7 +84,7 @@ class Server::Impl final : public Watcher {
     return true;
   }
 
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
   [[nodiscard]] std::size_t connections() const {
     return connections_.load(std::memory_order_relaxed);
   }
@@ -149,7 +148,7 @@ class Server::Impl final : public Watcher {
     const MonotonicTime now = acceptor().now();
     if (now >= warn_not_before_) {
       warn_not_before_ = now + kWarnEvery;
-      Log(LogLevel::kWarn, "net", "accept on port {}: {}", port_, listener_.failure());
+      Log(LogLevel::kWarn, "net", "accept on port {}: {}", port(), listener_.failure());
     }
     acceptor().Change(listener_.fd(), 0, *this);
     acceptor().At(now + kAcceptPause, [this] {
@@ -199,8 +198,6 @@ class Server::Impl final : public Watcher {
   Listener listener_;
   std::size_t next_loop_ = 0;
   MonotonicTime warn_not_before_{};
-
-  std::uint16_t port_ = 0;
 };
 
 Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,

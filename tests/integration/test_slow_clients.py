@@ -3,6 +3,7 @@
 """Clients that are slow on purpose, and what they cost the others."""
 
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -13,7 +14,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
-from keymill_process import Load, RawConnection, Server, duplicates, scaled
+from keymill_process import (Load, RawConnection, Server, duplicates, keymill_bin,
+                             scaled)
 from proof import ScenarioTest
 
 
@@ -66,6 +68,26 @@ class SlowClients(ScenarioTest):
         os.kill(self.server.pid, signal.SIGCONT)
         answers = [client.read_answer().status for client in clients]
         self.assertEqual(answers, [200] * len(clients))
+
+    def test_more_clients_than_files_leave_the_server_its_own(self):
+        (self.directory / "limited").mkdir()
+        limited = Server(self.directory / "limited", "--block-growth", "off", command=[
+            "/bin/bash", "-c", 'ulimit -n 80; exec "$0" serve "$@"', str(keymill_bin())])
+        limited.start()
+        self.addCleanup(limited.kill)
+        clients = [RawConnection(limited.port) for _ in range(100)]
+        statuses = []
+        for client in clients:
+            self.addCleanup(client.socket.close)
+            with contextlib.suppress(OSError):
+                client.send("GET /get-key HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = client.read_answer()
+            statuses.append(answer.status if answer else None)
+        self.assertEqual(set(statuses), {200, 503}, "each is served, or told that it cannot be")
+        # The refiller, which needs files, goes on beside them.
+        served = clients[statuses.index(200)]
+        served.send("POST /v1/keyspaces/default/keys?count=9000 HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertEqual(len(json.loads(served.read_answer().body)["keys"]), 9000)
 
     def test_many_dripping_clients_do_not_keep_others_waiting(self):
         slow = [RawConnection(self.server.port) for _ in range(200)]
