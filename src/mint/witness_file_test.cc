@@ -2,6 +2,7 @@
 
 #include "mint/witness_file.h"
 
+#include <array>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -255,6 +256,17 @@ TEST_F(WitnessFileTest, AVanishedDirectoryIsAnErrorWhenSomethingMustBeRecorded) 
   WriteFile(dir(), "a file where the directory was");
   EXPECT_EQ(witness->Record("s", "k", "links", {1, 1}).code(), Code::kUnavailable);
   EXPECT_EQ(WitnessFile::Open(dir()).code(), Code::kUnavailable);
+}
+
+TEST_F(WitnessFileTest, KnowsEveryKeyspaceThatHadAName) {
+  const auto witness = Open();
+  EXPECT_TRUE(witness->IdsOf("s", "links")->empty());
+  for (const auto& [store, id, name] : std::vector<std::array<const char*, 3>>{
+           {"s", "1", "links"}, {"s", "2", "links"}, {"s", "3", "orders"}, {"t", "4", "links"}}) {
+    ASSERT_TRUE(witness->Record(store, id, name, {1, 2}).ok());
+  }
+  EXPECT_EQ(*witness->IdsOf("s", "links"), (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(*witness->IdsOf("t", "links"), std::vector<std::string>{"4"});
 }
 
 }  // namespace
