@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "keymill/keymill.h"
@@ -33,6 +35,11 @@ class EngineMill final : public Mill {
       return {Code::kInvalidArgument, "block_size: use 1 to 16777216"};
     }
     if (!options_.log) DisableLog();
+    // A child that was forked opens the store anew, and may have gone to another directory: it
+    // must not make a store of its own there. What fails here, OpenEngine will report.
+    std::error_code error;
+    const std::filesystem::path data_dir = std::filesystem::absolute(options_.data_dir, error);
+    if (!error) options_.data_dir = data_dir.string();
     const ForkHold no_fork_while_opening;
     const MutexLock lock(mu_);
     return OpenLocked();
@@ -110,7 +117,7 @@ class EngineMill final : public Mill {
     return {};
   }
 
-  const MillOptions options_;
+  MillOptions options_;  // Changes in Start only.
   std::atomic<std::uint64_t> generation_{~std::uint64_t{0}};
   Mutex mu_;  // Held while the engine is opened.
   // Written under mu_ while no call can use it; read freely once generation_ says so.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -201,6 +202,27 @@ TEST_F(MillForkTest, WhatAChildGivesBackIsItsOwn) {
   auto after = Mill::Open({.data_dir = (dir_.path() / "data").string()});
   ASSERT_TRUE(after.ok());
   Keep("orders", *(*after)->Next("orders", 500));
+}
+
+TEST_F(MillForkTest, AChildInAnotherDirectoryUsesTheSameStore) {
+  const std::filesystem::path elsewhere = dir_.path() / "elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  Child child([&] {
+    std::filesystem::current_path(dir_.path());
+    auto mill = Mill::Open({.data_dir = "data"});  // The one of the fixture.
+    if (!mill.ok()) return std::string();
+    Child grandchild([&] {
+      std::filesystem::current_path(elsewhere);
+      return MintText(**mill, "orders", 10);
+    });
+    std::string text = MintText(**mill, "orders", 10);
+    for (const std::string& line : grandchild.Lines()) text += line + "\n";
+    return text;
+  });
+  const auto keys = child.Lines();
+  EXPECT_EQ(keys.size(), 20U);
+  Keep("orders", keys);
+  EXPECT_TRUE(std::filesystem::is_empty(elsewhere));
 }
 
 TEST_F(MillForkTest, AStoreInMemoryRefusesAChild) {
