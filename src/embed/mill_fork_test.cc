@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "keymill/c.h"
 #include "keymill/keymill.h"
 
 #include "support/temp_dir.h"
@@ -223,6 +224,37 @@ TEST_F(MillForkTest, AChildInAnotherDirectoryUsesTheSameStore) {
   EXPECT_EQ(keys.size(), 20U);
   Keep("orders", keys);
   EXPECT_TRUE(std::filesystem::is_empty(elsewhere));
+}
+
+TEST_F(MillForkTest, AChildMayUseAMillOfTheCApi) {
+  const std::string data_dir = (dir_.path() / "data").string();
+  keymill_options options{};
+  options.size = sizeof(options);
+  options.data_dir = data_dir.c_str();
+  keymill_mill* mill = nullptr;
+  ASSERT_EQ(keymill_open(&options, &mill), KEYMILL_OK) << keymill_message();
+  const auto mint = [&] {
+    std::string text;
+    char key[KEYMILL_KEY_SIZE] = "";
+    for (int i = 0; i < 100; ++i) {
+      if (keymill_next(mill, "orders", key, sizeof key) != KEYMILL_OK) return std::string();
+      text += std::string(key) + "\n";
+    }
+    return text;
+  };
+  const std::string before = mint();
+  Child child([&] {
+    const std::string text = mint();
+    keymill_close(mill);
+    return text;
+  });
+  std::istringstream own(before + mint());
+  std::vector<std::string> keys;
+  for (std::string key; std::getline(own, key);) keys.push_back(key);
+  EXPECT_EQ(keys.size(), 200U);
+  Keep("orders", keys);
+  Keep("orders", child.Lines());
+  keymill_close(mill);
 }
 
 TEST_F(MillForkTest, AStoreInMemoryRefusesAChild) {

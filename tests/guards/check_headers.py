@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """Every header compiles alone: those of src with the flags of their folder, those of
-include as a user's compiler sees them. What compiled once is remembered by its content."""
+include as a user's compiler sees them, and include/keymill/c.h as C too. What compiled once is
+remembered by its content."""
 
 import concurrent.futures
 import hashlib
@@ -17,6 +18,7 @@ import guardlib
 
 JOBS = 2
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+C_HEADER = "include/keymill/c.h"
 WITH_VALUE = ("-I", "-isystem", "-D", "-U", "-include")
 
 
@@ -100,18 +102,21 @@ def main():
     commands = Commands(tree.root, arguments.compile_commands)
     # Templates are seen by every user, so public headers must be free of warnings too.
     public = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{tree.root}/include"]
-    work = {}
+    work = []
     for path in tree.files((".h",), under=("include", "src")):
         flags = commands.flags(tree.root / path, tree.root)
         if path.startswith("include/"):
             flags = public
         elif guardlib.is_test(path):
             flags = [*flags, f"-I{tree.root}/tests"]
-        work[path] = [commands.compiler, "-fsyntax-only", "-x", "c++", *flags, "-"]
+        work.append((path, [commands.compiler, "-fsyntax-only", "-x", "c++", *flags, "-"]))
+        if path == C_HEADER:
+            as_c = ["-std=c11", *public[1:]]
+            work.append((path, ["cc", "-fsyntax-only", "-x", "c", *as_c, "-"]))
     findings = guardlib.Findings("check_headers")
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        outcomes = pool.map(lambda item: compile_alone(tree, *item, cache), work.items())
-        for path, outcome in zip(work, outcomes):
+        outcomes = pool.map(lambda item: compile_alone(tree, *item, cache), work)
+        for (path, _), outcome in zip(work, outcomes):
             if outcome is not None:
                 findings.add(path, 1, f"does not compile alone:\n{outcome}")
     return findings.finish()

@@ -39,7 +39,7 @@ ABSOLUTE = re.compile(r"^([a-z][a-z0-9+.-]*:|//|/)", re.IGNORECASE)
 
 
 def check_lengths(tree, findings):
-    for path in tree.files((".cc", ".h", ".py", ".sh")) + tree.scripts():
+    for path in tree.files((".c", ".cc", ".h", ".py", ".sh")) + tree.scripts():
         lines = tree.lines(path)
         for number, line in enumerate(lines, 1):
             if len(line) > LINE_MAX:
@@ -49,7 +49,8 @@ def check_lengths(tree, findings):
 
 
 def check_words(tree, findings):
-    for path in tree.files((".cc", ".h", ".py", ".sh", ".md", ".txt", ".cmake")) + tree.scripts():
+    suffixes = (".c", ".cc", ".h", ".py", ".sh", ".md", ".txt", ".cmake")
+    for path in tree.files(suffixes) + tree.scripts():
         if path.startswith("tests/guards/"):
             continue  # They name what they ban.
         for number, line in enumerate(tree.lines(path), 1):
@@ -71,7 +72,7 @@ def check_calls(tree, findings):
 
 
 def check_copyright(tree, findings):
-    for path in tree.files((".cc", ".h")):
+    for path in tree.files((".c", ".cc", ".h")):
         lines = tree.lines(path)
         if not lines or not COPYRIGHT.match(lines[0]):
             findings.add(path, 1, 'does not begin with "// Copyright (c) YEAR The Keymill Authors. '

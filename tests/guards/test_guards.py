@@ -109,6 +109,13 @@ class LayersTest(GuardTest):
         self.assert_finds("layers", "bad.h:2:", "bad.h:3:")
         self.assertNotIn("bad.h:4:", self.run_guard("layers").stdout)
 
+    def test_the_header_for_c_includes_the_standard_library_of_c(self):
+        text = "#include <stdint.h>\n#include <unistd.h>\n"
+        self.write("include/keymill/c.h", text)
+        self.write("include/keymill/bad.h", text)
+        self.assert_finds("layers", "c.h:3:", "bad.h:2:", "bad.h:3:")
+        self.assertNotIn("c.h:2:", self.run_guard("layers").stdout)
+
     def test_a_path_without_room_is_refused(self):
         self.write("src/base/bad.cc", '#include "text.h"\n')
         self.assert_finds("layers", '"text.h" names no room')
@@ -177,6 +184,10 @@ class TextTest(GuardTest):
         self.write_raw("src/base/bad.h", "#pragma once\n")
         self.assert_finds("text", "src/base/bad.h:1:", "Copyright")
 
+    def test_c_is_read_as_well(self):
+        self.write_raw("examples/bad.c", "// FIXME\n" + "x" * 101 + "\n")
+        self.assert_finds("text", "bad.c:1: does not begin", "bad.c:1: FIXME", "bad.c:2: 101")
+
     def test_a_second_title_and_none(self):
         self.write_raw("docs/two.md", "# One\n\n# Two\n")
         self.write_raw("docs/none.md", "words\n")
@@ -235,6 +246,13 @@ class HeadersTest(GuardTest):
         self.write("tests/support/dir.h", "#pragma once\n")
         self.write("src/base/text_test_support.h", '#pragma once\n#include "support/dir.h"\n')
         self.assert_clean("headers")
+
+    def test_the_header_for_c_compiles_as_c(self):
+        self.write("include/keymill/c.h", "#pragma once\n#include <stdint.h>\nint Next(void);\n")
+        self.assert_clean("headers")
+        self.write("include/keymill/c.h", "#pragma once\n#include <stdint.h>\n"
+                   "inline int Next(int& n) { return n; }\n")
+        self.assert_finds("headers", "include/keymill/c.h:1: does not compile alone")
 
     def test_a_public_header_does_not_see_src(self):
         self.write("include/keymill/bad.h", '#pragma once\n#include "base/text.h"\n')

@@ -1,0 +1,129 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// Keymill as a library, for C and for every language that can call C. Plain C11:
+//
+//   keymill_mill* mill = NULL;
+//   keymill_options options = {.size = sizeof options, .data_dir = "data"};
+//   if (keymill_open(&options, &mill) != KEYMILL_OK) return fail(keymill_message());
+//   char key[KEYMILL_KEY_SIZE];
+//   if (keymill_next(mill, "default", key, sizeof key) == KEYMILL_OK) use(key);
+//   keymill_close(mill);
+//
+// The keys are unique across threads, processes and restarts as long as they come from one
+// store. Several processes may open the same one.
+//
+// Threads: a mill may be used by many threads at once. Only closing it needs to be alone.
+//
+// Fork: a child may go on using a mill that its parent opened. Its first call drops what it
+// inherited and opens the store anew, so parent and child never share a key. fork() waits for
+// a transaction that is under way. A store in memory cannot be shared: the child's calls give
+// KEYMILL_FAILED_PRECONDITION. A child that does not use the mill may close it, or just exit.
+//
+// Text is UTF-8 and ends with a NUL byte. A pointer that may be NULL says so; NULL anywhere
+// else gives KEYMILL_INVALID_ARGUMENT. No function throws, and none ends the process unless
+// memory or store are found damaged.
+
+#pragma once
+
+// NOLINTBEGIN(modernize-*, readability-identifier-naming): this is C.
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What happened, and what the caller should do next. Do not change existing entries: they
+// are the binary interface, and equal to keymill::Code of status.h.
+typedef enum keymill_code {
+  KEYMILL_OK = 0,
+  KEYMILL_INVALID_ARGUMENT = 1,     // The caller can fix it. Never retry unchanged.
+  KEYMILL_NOT_FOUND = 2,            // No such keyspace.
+  KEYMILL_ALREADY_EXISTS = 3,       // Someone else holds it. Retrying will not help.
+  KEYMILL_FAILED_PRECONDITION = 4,  // Recipe differs, store refused. An operator must act.
+  KEYMILL_EXHAUSTED = 5,            // The keyspace has no keys left. Permanent.
+  KEYMILL_QUARANTINED = 6,          // The store went back in time. An operator must act.
+  KEYMILL_OVERLOADED = 7,           // Limits reached. Retry later, slower.
+  KEYMILL_DEADLINE_EXCEEDED = 8,    // Nothing was consumed. Safe to retry.
+  KEYMILL_UNAVAILABLE = 9,          // Nothing happened. Safe to retry.
+  KEYMILL_UNKNOWN_OUTCOME = 10,     // A write may have landed. Safe to retry.
+  KEYMILL_CLOCK_REGRESSED = 11,     // The wall clock moved back too far.
+  KEYMILL_UNAUTHENTICATED = 12,
+  KEYMILL_PERMISSION_DENIED = 13,
+  KEYMILL_INTERNAL = 14,  // A bug, or no memory is left.
+} keymill_code;
+
+// Why this thread's latest call failed, for people: "" when it did not. Valid until the next
+// call of this library in the same thread. A runtime that moves its tasks between threads
+// (Go, for one) must pin the task to its thread from the call until the message is copied.
+const char* keymill_message(void);
+
+// An open store and the blocks that were reserved from it.
+typedef struct keymill_mill keymill_mill;
+
+// A field that is 0 or NULL means its default, so `{.size = sizeof options}` is complete.
+typedef struct keymill_options {
+  size_t size;           // sizeof(keymill_options): which fields the caller knows.
+  const char* data_dir;  // Directory of the database and its witness. Default: "data".
+  const char* store;     // sqlite:PATH (relative to data_dir), or memory: for tests.
+                         // Default: "sqlite:keymill.db".
+  uint32_t block_size;   // Numbers in the first block, up to 2^24. Larger: fewer writes, and a
+                         // larger gap after a crash. Default: 1000.
+  uint32_t timeout_ms;   // The longest wait for a key when no block is at hand. Default: 2000.
+  int never_create;      // Not 0: a missing database is an error instead of being created.
+  int log;               // Not 0: messages go to stderr. One log per process.
+} keymill_options;
+
+// Opens a store, or creates it where none was, and sets *mill. On failure *mill is NULL.
+// `options` may be NULL. The caller closes the mill.
+//   KEYMILL_INVALID_ARGUMENT     an option cannot be.
+//   KEYMILL_FAILED_PRECONDITION  the store is refused; the message says what to do.
+//   KEYMILL_UNAVAILABLE          the store cannot be reached now.
+keymill_code keymill_open(const keymill_options* options, keymill_mill** mill);
+
+// Gives back what was reserved and not used, and frees the mill. `mill` may be NULL.
+// REQUIRES: no other thread uses it any more.
+void keymill_close(keymill_mill* mill);
+
+// Makes sure that a keyspace with this recipe exists: once made, calling again changes
+// nothing. "default" always exists. The recipe is words with values, separated by spaces:
+//   "kind=sequence alphabet=decimal length=8 prefix=ord_ start=1000"
+//   "kind=shuffled alphabet=base32 length=8 check=true blocklist=abc blocklist=xyz"
+// Words left out have the defaults of the kind; "" is shuffled, base62, length 7. keyspace.h
+// says what each word means.
+//   KEYMILL_INVALID_ARGUMENT     the name or the recipe cannot be.
+//   KEYMILL_FAILED_PRECONDITION  it exists with another recipe; the message says what differs.
+keymill_code keymill_create(keymill_mill* mill, const char* keyspace, const char* recipe);
+
+// Room for every key there can be, with its NUL.
+#define KEYMILL_KEY_SIZE 97
+
+// Writes a key that nobody was given before. On failure key[0] is NUL.
+//   KEYMILL_INVALID_ARGUMENT  key_size is below KEYMILL_KEY_SIZE; no key was taken.
+//   KEYMILL_NOT_FOUND         no such keyspace.
+//   KEYMILL_EXHAUSTED         it has no keys left.
+//   KEYMILL_QUARANTINED       its store went back in time; an operator must look.
+//   KEYMILL_UNAVAILABLE, KEYMILL_DEADLINE_EXCEEDED  no key could be had in time; try again.
+keymill_code keymill_next(keymill_mill* mill, const char* keyspace, char* key, size_t key_size);
+
+// Keys in the order in which they were made. Never changes, so any thread may read it.
+typedef struct keymill_keys keymill_keys;
+
+// Sets *keys to `count` new keys; to fewer only when the keyspace ends or the store stays
+// away, so look at keymill_keys_count. On failure *keys is NULL: errors as for keymill_next,
+// and KEYMILL_INVALID_ARGUMENT for a count of 0. The caller frees the keys.
+keymill_code keymill_next_many(keymill_mill* mill, const char* keyspace, uint64_t count,
+                               keymill_keys** keys);
+
+// These three take NULL as a list without keys. The text of a key lives as long as the list;
+// an index that is too large gives NULL.
+size_t keymill_keys_count(const keymill_keys* keys);
+const char* keymill_keys_get(const keymill_keys* keys, size_t index);
+void keymill_keys_free(keymill_keys* keys);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+// NOLINTEND(modernize-*, readability-identifier-naming)
