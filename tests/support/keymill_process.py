@@ -29,8 +29,8 @@ def keymill_bin():
 
 
 @functools.lru_cache
-def build_program(name):
-    """Builds a program of tests/ or bench/ beside the one under test, and returns its path."""
+def build_target(name):
+    """Builds a target beside the program under test, and returns the build directory."""
     build = keymill_bin().resolve().parent
     # ./dev locks all that is in build/ with one file.
     locked = build.parent if build.parent == ROOT / "build" else build
@@ -40,6 +40,12 @@ def build_program(name):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"building {name} failed:\n{done.stdout.decode(errors='replace')}")
+    return build
+
+
+def build_program(name):
+    """Builds a program of tests/ or bench/ beside the one under test, and returns its path."""
+    build = build_target(name)
     for folder in ("tests/proofs", "tests/support", "bench"):
         program = build / folder / name
         if program.exists():
