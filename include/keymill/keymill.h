@@ -1,16 +1,37 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 //
-// Keymill as a library. Start here:
+// Keymill as a library. Start here; this header is enough to use it:
 //
 //   auto mill = keymill::Mill::Open({.data_dir = "data"});
 //   if (!mill.ok()) return Fail(mill.status().message());
-//   auto key = (*mill)->Next("default");
+//   auto key = (*mill)->Next("default");           // "yNNZhhb"
 //   if (key.ok()) Use(*key);
 //
-// The keys are unique across threads, processes and restarts as long as they come from one
-// store. Several processes may open the same one.
+// A *keyspace* is a named stream of keys with one recipe. "default" always exists: shuffled,
+// seven symbols of 0-9A-Za-z. Others are made once and then found again:
+//
+//   keymill::Recipe recipe = keymill::DefaultRecipe(keymill::Kind::kSequence);
+//   recipe.prefix = "ord_";
+//   recipe.alphabet = "decimal";                   // All fields: keyspace.h
+//   if (auto made = (*mill)->Create("orders", recipe); !made.ok()) return Fail(made.message());
+//   auto orders = (*mill)->Next("orders", 100);    // "ord_1", "ord_2", …
+//
+// Nothing here throws because of what the store does: calls return a Status, or a Result<T>
+// that holds a T or a Status (status.h). Test ok(), then use *result, or look at code() and
+// message(); each code says what the caller should do. The compiler warns of one that is dropped.
+//
+// No key of a keyspace is given twice, across threads, processes, crashes and restarts, as
+// long as all of them use one store. Several processes may open the same one. Not promised:
+// keys without gaps, and an order across processes.
+//
+// To build: find_package(keymill) and keymill::keymill in CMake, or `pkg-config keymill`.
+// For other languages there is a C API with the same meaning: keymill/c.h.
 
 #pragma once
+
+#if __cplusplus < 202002L
+#error "keymill/keymill.h needs C++20 (-std=c++20)"
+#endif
 
 #include <chrono>
 #include <cstdint>
@@ -25,7 +46,9 @@
 namespace keymill {
 
 struct MillOptions {
-  // The directory of the database and of the witness that guards it.
+  // The directory of the database and of the witness, a small file that remembers how far
+  // the database had come. Made when it is missing. Processes that share a database must
+  // share the directory.
   std::string data_dir = "data";
 
   // Which store: sqlite:PATH (relative to data_dir), or memory: for tests.
@@ -35,21 +58,26 @@ struct MillOptions {
   // remembers one: it was lost, and starting anew would repeat its keys.
   bool create = true;
 
-  // Numbers in the first block. Larger: fewer writes, and a larger gap after a crash.
+  // Numbers in the first block that is reserved; later ones follow demand. Larger: fewer
+  // writes, and a larger gap after a crash. Range: [1, 2^24].
   std::uint32_t block_size = 1000;
 
-  // The longest that a call waits for the store.
+  // The longest that Next waits when no block is at hand.
   std::chrono::milliseconds timeout{2'000};
 
-  // Whether messages go to stderr.
+  // Whether messages go to stderr. One log per process: false turns it off for all.
   bool log = false;
 };
 
-// An open store and the blocks that were reserved from it. Safe for concurrent use by
-// multiple threads. After fork() a child may go on using it: it drops what it inherited and
-// opens the store anew.
+// An open store and the blocks of numbers that were reserved from it. Most keys come from
+// memory; a thread of the mill's own reserves the next block before it is needed.
+//
+// Threads: safe for concurrent use. Fork: a child may go on using its parent's mill. It drops
+// what it inherited and opens the same store anew, so the two never share a key; only a store
+// in memory refuses a child, with kFailedPrecondition.
 class Mill {
  public:
+  // Opens the store, or creates it.
   // Errors:
   //   kInvalidArgument     an option cannot be.
   //   kFailedPrecondition  the store is refused; the message says what to do.
@@ -57,14 +85,17 @@ class Mill {
   static Result<std::unique_ptr<Mill>> Open(const MillOptions& options = {});
 
   // Gives back what was reserved and not used.
+  // REQUIRES: no other thread uses the mill any more.
   virtual ~Mill() = default;
   Mill(const Mill&) = delete;
   Mill& operator=(const Mill&) = delete;
 
-  // Makes sure that a keyspace with this recipe exists. "default" always does.
+  // Makes sure that a keyspace with this recipe exists, durably. Calling again with the same
+  // recipe is fine; a recipe can never be changed.
   // Errors:
   //   kInvalidArgument     the name or the recipe cannot be.
   //   kFailedPrecondition  it exists with another recipe; the message says what differs.
+  //   kUnavailable         the store cannot be reached now; try again.
   virtual Status Create(std::string_view keyspace, const Recipe& recipe) = 0;
 
   // A key that nobody was given before.
@@ -76,6 +107,7 @@ class Mill {
   virtual Result<std::string> Next(std::string_view keyspace) = 0;
 
   // `count` of them; fewer only when the keyspace ends or the store stays away, never none.
+  // Errors: as above, and kInvalidArgument for a count of 0.
   virtual Result<std::vector<std::string>> Next(std::string_view keyspace, std::uint64_t count) = 0;
 
  protected:
