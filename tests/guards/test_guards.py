@@ -54,7 +54,7 @@ class GuardTest(unittest.TestCase):
     def run_guard(self, guard):
         command = ["/usr/bin/python3", "-B", str(HERE / f"check_{guard}.py"), "--root",
                    str(self.root)]
-        if guard in ("tests", "headers"):
+        if guard in ("tests", "headers", "dead"):
             command += ["--compile-commands", str(self.commands)]
         if guard == "headers":
             command += ["--cache", str(self.root.parent / "cache")]
@@ -223,6 +223,60 @@ class TestsTest(GuardTest):
         self.assert_clean("tests")
         self.write("src/store/store_test.cc", "TEST(A, B) { GTEST_SKIP(); }\n")
         self.assert_finds("tests", "store_test.cc:2:", "say why")
+
+
+class DeadTest(GuardTest):
+    """The same tree, in which everything is used."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("src/mint/mint.cc", '#include "mint/mint.h"\n#include "store/sqlite/lite.h"\n'
+                   '#include "store/memory/memory.h"\n')
+        self.write("fuzz/http_fuzz.cc", "")
+        self.write_raw("fuzz/CMakeLists.txt", "keymill_fuzz(http LINK keymill_wire)\n")
+        self.write("examples/embed.c", "")
+        self.write_raw("examples/CMakeLists.txt", "add_executable(embed embed.c)\n")
+        self.write_raw("tests/support/proof.py", "")
+        self.write_raw("tests/proofs/fork.py", "from proof import prove\n")
+        self.write_raw("cmake/Flags.cmake", "")
+        self.write_raw("CMakeLists.txt", "include(Flags)\n")
+        self.compile_commands("src/base/clock.cc", "src/mint/mint.cc", "src/store/store.cc",
+                              "src/store/store_test.cc")
+
+    def test_passes_a_clean_tree(self):
+        self.assert_clean("dead")
+
+    def test_a_source_that_no_target_builds(self):
+        self.write("src/base/old.cc", "")
+        self.write("fuzz/old_fuzz.cc", "")
+        self.write("examples/old.c", "")
+        self.assert_finds("dead", "src/base/old.cc:1: is part of no target", "fuzz/old_fuzz.cc:1:",
+                          "examples/old.c:1:")
+
+    def test_a_target_that_was_commented_out(self):
+        self.write_raw("examples/CMakeLists.txt", "# add_executable(embed embed.c)\n")
+        self.assert_finds("dead", "examples/embed.c:1: is part of no target")
+
+    def test_a_header_that_nobody_includes(self):
+        self.write("src/base/old.h", '#include "base/old.h"\n')
+        self.assert_finds("dead", "src/base/old.h:1: is included by nobody")
+
+    def test_a_helper_that_nobody_imports(self):
+        self.write_raw("tests/support/old.py", "import old\n")
+        self.assert_finds("dead", "tests/support/old.py:1: is imported by nobody")
+
+    def test_a_cmake_file_that_nobody_names(self):
+        self.write_raw("cmake/Old.cmake", "")
+        self.assert_finds("dead", "cmake/Old.cmake:1: is named by no CMake file")
+
+    def test_documents_that_link_only_each_other(self):
+        self.write_raw("docs/one.md", "# One\n\n[two](two.md)\n")
+        self.write_raw("docs/two.md", "# Two\n\n[one](one.md)\n")
+        self.write_raw("docs/old.svg", "")
+        self.assert_finds("dead", "docs/old.svg:1: cannot be reached", "docs/one.md:1:",
+                          "docs/two.md:1:")
+        self.write_raw("docs/notes.md", "# Notes\n\n[one](one.md) ![old](old.svg)\n")
+        self.assert_clean("dead")
 
 
 class HeadersTest(GuardTest):
