@@ -18,11 +18,9 @@ echo
 echo '# A keyspace of order numbers. Saying it again changes nothing:'
 ask -X PUT "$server/v1/keyspaces/orders" -H 'Content-Type: application/json' \
   -d '{"kind": "sequence", "alphabet": "decimal", "prefix": "ord_", "length": 8}'
-echo
 
 echo '# Three of them, as JSON:'
 ask -X POST "$server/v1/keyspaces/orders/keys?count=3"
-echo
 
 echo '# Five more, one per line:'
 ask -X POST -H 'Accept: text/plain' "$server/v1/keyspaces/orders/keys?count=5"
@@ -30,4 +28,3 @@ ask -X POST -H 'Accept: text/plain' "$server/v1/keyspaces/orders/keys?count=5"
 echo '# What is this key?'
 key=$(ask -X POST -H 'Accept: text/plain' "$server/v1/keyspaces/orders/keys?count=1")
 ask "$server/v1/keyspaces/orders/keys/$key"
-echo

@@ -2,6 +2,7 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """The installed library and the examples."""
 
+import ctypes
 import pathlib
 import re
 import subprocess
@@ -42,6 +43,15 @@ find_package(keymill 0.1 REQUIRED)
 add_executable(only_c embed.c)
 target_link_libraries(only_c PRIVATE keymill::keymill)
 """
+
+
+class Options(ctypes.Structure):
+    """keymill_options of keymill/c.h."""
+
+    _fields_ = [("size", ctypes.c_size_t), ("data_dir", ctypes.c_char_p),
+                ("store", ctypes.c_char_p), ("block_size", ctypes.c_uint32),
+                ("timeout_ms", ctypes.c_uint32), ("never_create", ctypes.c_int),
+                ("log", ctypes.c_int)]
 
 
 class Library(ScenarioTest):
@@ -88,6 +98,23 @@ class Library(ScenarioTest):
         keys = run(self.directory / "build/only_c", self.directory / "data", 3,
                    cwd=self.directory).split()
         self.assertEqual((len(set(keys)), {len(key) for key in keys}), (3, {9}))
+
+    def test_another_language_loads_the_library_and_mints(self):
+        keymill = ctypes.CDLL(str(install(self.directory) / "lib/libkeymill.so"))
+        keymill.keymill_message.restype = ctypes.c_char_p
+        options = Options(size=ctypes.sizeof(Options), data_dir=bytes(self.directory / "data"))
+        mill = ctypes.c_void_p()
+        opened = keymill.keymill_open(ctypes.byref(options), ctypes.byref(mill))
+        self.assertEqual(opened, 0, keymill.keymill_message())
+        self.addCleanup(keymill.keymill_close, mill)
+        key = ctypes.create_string_buffer(97)
+        seen = set()
+        for _ in range(1000):
+            self.assertEqual(keymill.keymill_next(mill, b"default", key, ctypes.c_size_t(97)), 0)
+            seen.add(key.value)
+        self.assertEqual(len(seen), 1000)
+        self.assertEqual(keymill.keymill_next(mill, b"nobody", key, ctypes.c_size_t(97)), 2)
+        self.assertIn(b"nobody", keymill.keymill_message())
 
     def test_an_example_says_why_it_fails(self):
         prefix = install(self.directory)
