@@ -57,6 +57,10 @@ void SetUpLog(LogLevel level, LogFormat format) {
   state.json =
       format == LogFormat::kJson || (format == LogFormat::kAuto && ::isatty(STDERR_FILENO) == 0);
   state.logger->set_pattern(state.json ? "%v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  SetLogLevel(level);
+}
+
+void SetLogLevel(LogLevel level) {
   level_now.store(static_cast<int>(level), std::memory_order_relaxed);
 }
 

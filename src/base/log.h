@@ -26,6 +26,10 @@ Result<LogLevel> ParseLogLevel(std::string_view name);
 void SetUpLog(LogLevel level, LogFormat format);
 void DisableLog();
 
+// From any thread, at any time: messages of this level and above are written from now on. Also
+// turns on a log that was off.
+void SetLogLevel(LogLevel level);
+
 // Whether messages are written as JSON.
 bool LogIsJson();
 

@@ -70,6 +70,20 @@ TEST_F(LogTest, ATextMessageMayContainBraces) {
               HasSubstr("{} {0} {"));
 }
 
+TEST_F(LogTest, ItsLevelCanBeChangedWhileItIsInUse) {
+  SetUpLog(LogLevel::kWarn, LogFormat::kJson);
+  const std::string text = Captured([] {
+    Log(LogLevel::kDebug, "mint", "before");
+    SetLogLevel(LogLevel::kDebug);
+    Log(LogLevel::kDebug, "mint", "between");
+    SetLogLevel(LogLevel::kError);
+    Log(LogLevel::kWarn, "mint", "after");
+  });
+  EXPECT_THAT(text, HasSubstr("\"msg\":\"between\""));
+  EXPECT_THAT(text, testing::Not(HasSubstr("before")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("after")));
+}
+
 TEST_F(LogTest, CanBeTurnedOff) {
   DisableLog();
   EXPECT_FALSE(LogEnabled(LogLevel::kError));
