@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "keys/recipe_text.h"
+#include "mint/forecast.h"
 
 namespace keymill::mint {
 namespace {
@@ -105,7 +106,7 @@ Engine::Engine(EngineOptions options, std::unique_ptr<Store> store,
                std::unique_ptr<WitnessFile> witness, const Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      store_(std::move(store)),
+      store_(std::make_unique<store::MeteredStore>(std::move(store), clock)),
       witness_(std::move(witness)),
       instance_(MakeInstanceName()) {}
 
@@ -276,16 +277,11 @@ Result<KeyspaceInfo> Engine::Inform(KeyspaceRecord record) {
     info.waited = stats.waited;
     if (stats.rate > 0) info.runway_seconds = static_cast<double>(stats.ahead) / stats.rate;
   }
-  const std::int64_t now_ms = clock_.WallMs();
-  const double age_seconds = static_cast<double>(now_ms - record.created_at_ms) / 1000;
-  constexpr double kYoung = 60;  // A first block says nothing about a year.
-  const double average = age_seconds > kYoung ? static_cast<double>(info.used) / age_seconds : 0;
-  const double pace = std::max(info.rate, average);
-  const double seconds = pace > 0 ? static_cast<double>(info.left) / pace : 0;
-  constexpr double kTenThousandYears = 3.2e11;  // Beyond this a date says nothing.
-  if (pace > 0 && seconds < kTenThousandYears) {
-    info.exhausted_at_ms = now_ms + static_cast<std::int64_t>(seconds * 1000);
-  }
+  info.exhausted_at_ms = ExhaustedAtMs({.used = info.used,
+                                        .left = info.left,
+                                        .rate = info.rate,
+                                        .created_at_ms = record.created_at_ms},
+                                       clock_.WallMs());
   info.record = std::move(record);
   info.record.secret.clear();  // Nobody outside needs it.
   return info;
@@ -364,6 +360,7 @@ Status Engine::Mint(Keyspace& keyspace, std::uint64_t count, MonotonicTime deadl
       text.resize(run.count * (keyspace.codec().size_max() + 1));
       const auto written = keyspace.codec().Encode(run.first, static_cast<std::uint32_t>(run.count),
                                                    "\n", text.data());
+      keyspace.CountSkipped(run.count - written.keys);
       if (written.keys > 0) sink(std::string_view(text).substr(0, written.bytes));
       count -= written.keys;
       skipped = written.keys > 0 ? 0 : skipped + run.count;

@@ -27,6 +27,7 @@
 #include "mint/keyspace.h"
 #include "mint/refill_policy.h"
 #include "mint/witness_file.h"
+#include "store/metered_store.h"
 
 namespace keymill::mint {
 
@@ -155,6 +156,12 @@ class Engine {
   [[nodiscard]] const std::string& instance() const { return instance_; }
   [[nodiscard]] const StoreIdentity& identity() const { return identity_; }
   [[nodiscard]] const EngineOptions& options() const { return options_; }
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+
+  // Whether the last attempt to reach the store succeeded, and how its calls went so far. Neither
+  // touches the store.
+  [[nodiscard]] bool store_up() const { return store_up_.load(std::memory_order_relaxed); }
+  [[nodiscard]] const MetricSource& store_metrics() const { return *store_; }
 
  private:
   Engine(EngineOptions options, std::unique_ptr<Store> store, std::unique_ptr<WitnessFile> witness,
@@ -199,7 +206,7 @@ class Engine {
 
   const EngineOptions options_;
   const Clock& clock_;
-  const std::unique_ptr<Store> store_;
+  const std::unique_ptr<store::MeteredStore> store_;
   const std::unique_ptr<WitnessFile> witness_;  // May be null.
   const std::string instance_;
   StoreIdentity identity_;  // Written by Start only.

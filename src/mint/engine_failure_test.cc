@@ -80,7 +80,7 @@ TEST_F(EngineFailureTest, AnUnknownOutcomeIsBurnedAndCountedAndNeverUsed) {
     for (const std::uint64_t number : numbers) {
       EXPECT_FALSE(number >= lost.first && number < lost.first + lost.count) << number;
     }
-    EXPECT_EQ(keyspace.stats().blocks_unknown, 1U);
+    EXPECT_EQ(keyspace.stats().blocks_burned, 1U);
     engine->Close();
     engine = StartFaulty(Options());
     const auto later = MintNumbers(*engine, Create(*engine, DefaultRecipe(kind), name), 300);
@@ -96,7 +96,7 @@ TEST_F(EngineFailureTest, AnUnknownOutcomeThatDidNotLandCostsNothing) {
   engine->StepForTest();
   PassThePause();
   EXPECT_EQ(MintNumbers(*engine, keyspace, 1).front(), 1U);
-  EXPECT_EQ(keyspace.stats().blocks_unknown, 1U);
+  EXPECT_EQ(keyspace.stats().blocks_burned, 1U);
 }
 
 TEST_F(EngineFailureTest, AFailureForGoodIsReportedOnceAndEndsMinting) {

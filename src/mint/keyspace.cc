@@ -37,6 +37,7 @@ Keyspace::Keyspace(KeyspaceRecord record, Recipe recipe, keys::Codec codec,
       recipe_hash_(std::move(record.recipe_hash)),
       recipe_(std::move(recipe)),
       codec_(std::move(codec)),
+      created_at_ms_(record.created_at_ms),
       waiters_max_(waiters_max),
       low_signal_(std::move(low_signal)),
       next_(record.next),
@@ -54,6 +55,7 @@ keys::Codec::Written Keyspace::TakeKeys(std::uint32_t count, std::string_view af
         window_ && run.count < kEnoughToMake
             ? CopyKeys(run, after, out)
             : codec_.Encode(run.first, static_cast<std::uint32_t>(run.count), after, out);
+    CountSkipped(run.count - written.keys);
     // Where the blocklist has something against all of them, the next ones are taken.
     if (written.keys > 0) return written;
   }
@@ -143,14 +145,22 @@ void Keyspace::Forget(std::uint64_t waiter) {
 
 Keyspace::Stats Keyspace::stats() {
   const MutexLock lock(mu_);
-  return {.issued = reservoir_.taken(),
+  // What was skipped is counted after it was taken: without care the difference would now and
+  // then fall, and to a monitoring system a count that falls is a restart.
+  const std::uint64_t skipped = skipped_.load(std::memory_order_relaxed);
+  const std::uint64_t taken = reservoir_.taken();
+  keys_told_ = std::max(keys_told_, taken - std::min(taken, skipped));
+  return {.issued = taken,
+          .keys = keys_told_,
           .ahead = reservoir_.ahead(),
           .waiting = waiters_.size(),
           .waited = waiter_count_,
           .rate = rate_.rate(),
           .next = next_,
           .blocks_reserved = blocks_reserved_,
-          .blocks_unknown = blocks_unknown_,
+          .blocks_burned = blocks_burned_,
+          .blocks_returned = blocks_returned_,
+          .wanted = wanted_,
           .state = state_};
 }
 
@@ -275,7 +285,7 @@ void Keyspace::RefillFailed(const Status& why) {
   {
     const MutexLock lock(mu_);
     last_failure_ = why;
-    if (why.code() == Code::kUnknownOutcome) ++blocks_unknown_;
+    if (why.code() == Code::kUnknownOutcome) ++blocks_burned_;
     if (IsFinal(why.code())) {
       verdict_ = why;
       wakes = DrainWaiters();
@@ -288,15 +298,25 @@ void Keyspace::Stop(Status verdict) {
   std::vector<std::function<void()>> wakes;
   {
     const MutexLock lock(mu_);
-    stopped_ = true;
+    const bool first = !std::exchange(stopped_, true);
     if (verdict.code() == Code::kQuarantined) state_ = KeyspaceState::kQuarantined;
     verdict_ = std::move(verdict);
     // Q1: what was reserved from a store that has gone back in time may be reserved by
     // somebody else again, so none of it leaves any more.
     reservoir_.Seal();
+    const std::uint64_t taken = reservoir_.taken();
+    for (const Held& block : held_) {
+      if (first && block.ticket + block.count > taken) ++blocks_burned_;
+    }
+    if (first && withheld_) ++blocks_burned_;
     wakes = DrainWaiters();
   }
   CallAll(wakes);
+}
+
+void Keyspace::CountReturned(bool returned) {
+  const MutexLock lock(mu_);
+  ++(returned ? blocks_returned_ : blocks_burned_);
 }
 
 void Keyspace::Observe(const KeyspaceRecord& record) {

@@ -45,6 +45,7 @@ class Keyspace {
   [[nodiscard]] const Recipe& recipe() const { return recipe_; }
   [[nodiscard]] const keys::Codec& codec() const { return codec_; }
   [[nodiscard]] std::uint64_t capacity() const { return codec_.end() - codec_.begin(); }
+  [[nodiscard]] std::int64_t created_at_ms() const { return created_at_ms_; }
 
   // Takes up to `count` numbers that nobody else will ever get; none when the reservoir is
   // empty, and then Verdict and Await say what to do. No lock, no allocation, no I/O.
@@ -60,6 +61,12 @@ class Keyspace {
   // promises as Take.
   // REQUIRES: room for count * (codec().size_max() + after.size()) bytes.
   keys::Codec::Written TakeKeys(std::uint32_t count, std::string_view after, char* out);
+
+  // Of the numbers that a caller of Take got, so many became no keys: the blocklist has something
+  // against them.
+  void CountSkipped(std::uint64_t numbers) {
+    if (numbers > 0) skipped_.fetch_add(numbers, std::memory_order_relaxed);
+  }
 
   // Why Take gave nothing: OK when a block is on its way and waiting makes sense, otherwise
   // the reason why it does not (kExhausted, kQuarantined, kFailedPrecondition when retired,
@@ -80,13 +87,16 @@ class Keyspace {
 
   struct Stats {
     std::uint64_t issued = 0;  // Numbers taken from the reservoir.
+    std::uint64_t keys = 0;    // Of those, what the blocklist let become keys. Never falls.
     std::uint64_t ahead = 0;
     std::uint64_t waiting = 0;
     std::uint64_t waited = 0;  // How often a request had to wait for a block.
     double rate = 0;
     std::uint64_t next = 0;  // As last seen in the store.
     std::uint64_t blocks_reserved = 0;
-    std::uint64_t blocks_unknown = 0;
+    std::uint64_t blocks_burned = 0;    // Given up, with numbers that were not handed out.
+    std::uint64_t blocks_returned = 0;  // Given back to the store.
+    bool wanted = false;                // Somebody has asked for keys.
     KeyspaceState state = KeyspaceState::kOpen;
   };
   Stats stats();
@@ -139,6 +149,9 @@ class Keyspace {
   // Seals the reservoir and returns how the held blocks stand. Works once.
   std::vector<Settlement> Close();
 
+  // A block that was settled went back to the store, or could not.
+  void CountReturned(bool returned);
+
   // The highest number that was ever in this reservoir, plus one: a process that counts
   // upwards must be granted nothing below.
   [[nodiscard]] std::uint64_t number_end();
@@ -172,6 +185,7 @@ class Keyspace {
   const std::string recipe_hash_;
   const Recipe recipe_;
   const keys::Codec codec_;
+  const std::int64_t created_at_ms_;
   const std::uint64_t born_ = ForkGeneration();
   const std::uint32_t waiters_max_;
   const LowSignal low_signal_;
@@ -179,6 +193,7 @@ class Keyspace {
   Reservoir reservoir_;
   std::optional<KeyWindow> window_;         // Where making keys in batches pays.
   std::atomic<std::uint64_t> low_mark_{0};  // Signal once this ticket is reached.
+  std::atomic<std::uint64_t> skipped_{0};
 
   Mutex mu_;
   Status verdict_ KEYMILL_GUARDED_BY(mu_);
@@ -193,8 +208,10 @@ class Keyspace {
   bool wanted_ KEYMILL_GUARDED_BY(mu_) = false;  // Somebody has asked for keys.
   std::uint64_t next_ KEYMILL_GUARDED_BY(mu_);
   std::uint64_t number_end_ KEYMILL_GUARDED_BY(mu_) = 0;
+  std::uint64_t keys_told_ KEYMILL_GUARDED_BY(mu_) = 0;
   std::uint64_t blocks_reserved_ KEYMILL_GUARDED_BY(mu_) = 0;
-  std::uint64_t blocks_unknown_ KEYMILL_GUARDED_BY(mu_) = 0;
+  std::uint64_t blocks_burned_ KEYMILL_GUARDED_BY(mu_) = 0;
+  std::uint64_t blocks_returned_ KEYMILL_GUARDED_BY(mu_) = 0;
   KeyspaceState state_ KEYMILL_GUARDED_BY(mu_);
   RateMeter rate_ KEYMILL_GUARDED_BY(mu_);
 };

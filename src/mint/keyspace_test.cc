@@ -304,7 +304,7 @@ TEST_F(KeyspaceTest, CountsUnknownOutcomes) {
   const auto keyspace = Make();
   keyspace->RefillFailed({Code::kUnknownOutcome, "the reply was lost"});
   keyspace->RefillFailed({Code::kUnavailable, "away"});
-  EXPECT_EQ(keyspace->stats().blocks_unknown, 1U);
+  EXPECT_EQ(keyspace->stats().blocks_burned, 1U);
   EXPECT_EQ(keyspace->stats().blocks_reserved, 0U);
 }
 

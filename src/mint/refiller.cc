@@ -105,8 +105,8 @@ bool Engine::Refill(Keyspace& keyspace) {
 void Engine::GiveBackUnused(Keyspace& keyspace, const Block& block) {
   // A block that extends a row of the reservoir stays with it until the row is settled.
   if (keyspace.Holds(block.id)) return;
-  GiveBack(keyspace, block.id, block.first)
-      .Ignore();  // Then it is burned, which is always allowed.
+  // If that fails it is burned, which is always allowed.
+  keyspace.CountReturned(GiveBack(keyspace, block.id, block.first).ok());
 }
 
 Status Engine::GiveBack(Keyspace& keyspace, const std::string& block_id,
@@ -311,6 +311,7 @@ std::uint64_t Engine::Close() {
         away = done;
         --attempts;
       }
+      if (block.unused > 0) keyspace->CountReturned(done.ok());
       if (done.ok()) {
         given_back += block.unused;
         continue;
