@@ -165,6 +165,7 @@ void Connection::ReadAll() {
 void Connection::Work(std::string_view input) {
   std::string& output = loop_.write_buffer;
   output.clear();
+  session_->SetRound(loop_.now());
   const Step step = session_->Advance(input, output);
   if (step.consumed < input.size()) input_.assign(input.substr(step.consumed));
   if (Write(output)) Follow(step);
@@ -173,6 +174,7 @@ void Connection::Work(std::string_view input) {
 void Connection::WorkOnKept() {
   std::string& output = loop_.write_buffer;
   output.clear();
+  session_->SetRound(loop_.now());
   const Step step = session_->Advance(input_, output);
   input_.erase(0, step.consumed);
   if (input_.empty()) input_ = {};  // An idle connection holds no buffer.

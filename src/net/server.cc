@@ -17,6 +17,7 @@
 
 #include "base/descriptor.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "net/listener.h"
 #include "net/loop.h"
 
@@ -88,6 +89,9 @@ class Server::Impl final : public Watcher {
   [[nodiscard]] std::size_t connections() const {
     return connections_.load(std::memory_order_relaxed);
   }
+
+  [[nodiscard]] std::uint64_t accepted() const { return accepted_.value(); }
+  [[nodiscard]] std::uint64_t turned_away() const { return turned_away_.value(); }
 
   // Somebody has connected.
   void OnEvents(std::uint32_t /*events*/) override {
@@ -171,8 +175,10 @@ class Server::Impl final : public Watcher {
   }
 
   void Deal(Descriptor socket) {
+    accepted_.Add(1);
     if (connections_.fetch_add(1, std::memory_order_relaxed) >= options_.connections_max) {
       connections_.fetch_sub(1, std::memory_order_relaxed);
+      turned_away_.Add(1);
       return TurnAway(std::move(socket));
     }
     Loop& loop = *loops_[next_loop_++ % loops_.size()];
@@ -197,6 +203,8 @@ class Server::Impl final : public Watcher {
   // The first loop's thread.
   Listener listener_;
   std::size_t next_loop_ = 0;
+  OwnedCounter accepted_;
+  OwnedCounter turned_away_;
   MonotonicTime warn_not_before_{};
 };
 
@@ -213,6 +221,8 @@ Server::~Server() = default;
 
 std::uint16_t Server::port() const { return impl_->port(); }
 std::size_t Server::connections() const { return impl_->connections(); }
+std::uint64_t Server::accepted() const { return impl_->accepted(); }
+std::uint64_t Server::turned_away() const { return impl_->turned_away(); }
 bool Server::Drain(std::chrono::milliseconds timeout) { return impl_->Drain(timeout); }
 
 }  // namespace keymill::net

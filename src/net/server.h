@@ -42,7 +42,10 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   [[nodiscard]] std::uint16_t port() const;
+  // Open now; accepted so far; of those, told at once that there are too many.
   [[nodiscard]] std::size_t connections() const;
+  [[nodiscard]] std::uint64_t accepted() const;
+  [[nodiscard]] std::uint64_t turned_away() const;
 
   // Answers everything that has reached this machine — connections in the accept queue and
   // requests in sockets included —, then closes the listener and every connection. Returns

@@ -42,6 +42,10 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // When the round of the event loop began in which the calls that follow are made. A session that
+  // wants to know how late it is needs no clock of its own.
+  void SetRound(MonotonicTime began) { round_ = began; }
+
   // Called when there is something to do: new input, a wake-up, an emptied output. Reads
   // from `input`, appends to `output`, says what it wants next.
   virtual Step Advance(std::string_view input, std::string& output) = 0;
@@ -54,9 +58,16 @@ class Session {
 
  protected:
   Session() = default;
+
+  // The epoch when nobody said.
+  [[nodiscard]] MonotonicTime round() const { return round_; }
+
+ private:
+  MonotonicTime round_{};
 };
 
-// Makes the session of a new connection. Called by any of the event loops.
+// Makes the session of a new connection. Called by any of the event loops, which is the only one
+// that will ever use it.
 using SessionFactory = std::function<std::unique_ptr<Session>(Waker waker)>;
 
 }  // namespace keymill::net

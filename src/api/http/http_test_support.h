@@ -268,6 +268,7 @@ class Client {
     input_ += bytes;
     signal_->Lower();
     std::string output;
+    session_->SetRound(server_.service().clock().Monotonic());
     step_ = session_->Advance(input_, output);
     EXPECT_LE(step_.consumed, input_.size());
     input_.erase(0, step_.consumed);

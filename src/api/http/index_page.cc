@@ -16,7 +16,7 @@ struct Entry {
   bool link;  // Whether a browser may simply follow it.
 };
 
-constexpr std::array<Entry, 10> kEntries = {{
+constexpr std::array<Entry, 11> kEntries = {{
     {"POST", "/v1/keyspaces/default/keys?count=5", "mint keys (Accept: text/plain for lines)",
      false},
     {"GET", "/v1/keyspaces/default/keys/{key}", "explain a key", false},
@@ -28,6 +28,7 @@ constexpr std::array<Entry, 10> kEntries = {{
     {"GET", "/livez", "is the process alive", true},
     {"GET", "/readyz?verbose", "can it mint", true},
     {"GET", "/healthz", "the same, for older probes", true},
+    {"GET", "/metrics", "figures for Prometheus", true},
 }};
 
 }  // namespace

@@ -155,7 +155,9 @@ Progress MintJob::Conclude(const ReplyContext& context, std::string& output) {
   if (format_ == KeyFormat::kJson && !body_.empty()) {
     AppendKeysAnswer(output, format_, keyspace_.name(), body_, context);
   } else {
-    AppendReply(output, MintProblem(keyspace_, verdict_), context);
+    const Reply problem = MintProblem(keyspace_, verdict_);
+    status_ = problem.status;
+    AppendReply(output, problem, context);
   }
   return Progress::kDone;
 }

@@ -46,6 +46,9 @@ class MintJob {
   // When the job gives up waiting.
   [[nodiscard]] MonotonicTime deadline() const { return deadline_; }
 
+  // The status of the answer, once it is done.
+  [[nodiscard]] int status() const { return status_; }
+
   // Mints as much as it can.
   Progress Continue(const ReplyContext& context, std::string& output);
 
@@ -72,6 +75,7 @@ class MintJob {
   MonotonicTime deadline_;
   std::uint64_t waiter_ = 0;  // 0: does not wait for a block.
   Status verdict_;
+  int status_ = 200;
   bool started_ = false;  // The head of a stream has left.
   std::string body_;
 };

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "keymill/clock.h"
-
 #include "api/failure_log.h"
 #include "api/status_map.h"
 #include "base/json.h"
@@ -50,6 +48,8 @@ constexpr std::array<std::pair<int, std::string_view>, 26> kReasons = {{
 
 struct ThreadDate {
   std::int64_t second = -1;
+  MonotonicTime made_at{};
+  MonotonicTime good_until{};
   std::array<char, 64> text{};
   std::size_t size = 0;
 };
@@ -83,15 +83,19 @@ std::string_view ReasonPhrase(int status) {
 }
 
 std::string_view HttpDate() {
-  if (thread_date.second < 0) RefreshHttpDate();
+  if (thread_date.second < 0) RefreshHttpDate(SystemClock().Monotonic());
   return {thread_date.text.data(), thread_date.size};
 }
 
-void RefreshHttpDate() {
-  const std::int64_t now = SystemClock().WallMs() / 1000;
-  if (now == thread_date.second) return;
-  thread_date.second = now;
-  const std::time_t time = now;
+void RefreshHttpDate(MonotonicTime now) {
+  if (now >= thread_date.made_at && now < thread_date.good_until) return;
+  const std::int64_t wall_ms = SystemClock().WallMs();
+  thread_date.made_at = now;
+  thread_date.good_until = now + std::chrono::milliseconds(1000 - wall_ms % 1000);
+  const std::int64_t second = wall_ms / 1000;
+  if (second == thread_date.second) return;
+  thread_date.second = second;
+  const std::time_t time = second;
   std::tm parts{};
   gmtime_r(&time, &parts);
   thread_date.size = std::strftime(thread_date.text.data(), thread_date.text.size(),

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "keymill/clock.h"
 #include "keymill/status.h"
 
 namespace keymill::api::http {
@@ -33,10 +34,11 @@ struct ReplyContext {
 // "OK", "Not Found": the words after the number.
 std::string_view ReasonPhrase(int status);
 
-// The time in HTTP's form, as of this thread's last call of RefreshHttpDate: the clock is
-// looked at once for many answers.
+// The time in HTTP's form, as of this thread's last call of RefreshHttpDate. The wall clock is
+// looked at once a second: `now`, which the caller knows anyway, tells when. After a jump of the
+// wall clock the date may be wrong for that second.
 std::string_view HttpDate();
-void RefreshHttpDate();
+void RefreshHttpDate(MonotonicTime now);
 
 // Status line and header up to, but without, the empty line. `length` < 0 leaves
 // Content-Length out.

@@ -21,7 +21,7 @@ struct Endpoint {
   Operation operation;
 };
 
-constexpr std::array<Endpoint, 14> kEndpoints = {{
+constexpr std::array<Endpoint, 15> kEndpoints = {{
     {"/", Method::kGet, Operation::kIndex},
     {"/livez", Method::kGet, Operation::kLive},
     {"/livez/{x}", Method::kGet, Operation::kLive},
@@ -29,6 +29,7 @@ constexpr std::array<Endpoint, 14> kEndpoints = {{
     {"/readyz/{x}", Method::kGet, Operation::kReady},
     {"/healthz", Method::kGet, Operation::kHealth},
     {"/healthz/{x}", Method::kGet, Operation::kHealth},
+    {"/metrics", Method::kGet, Operation::kMetrics},
     {"/get-key", Method::kGet, Operation::kGetKey},
     {"/v1/keyspaces", Method::kGet, Operation::kListKeyspaces},
     {"/v1/keyspaces/{k}", Method::kGet, Operation::kShowKeyspace},

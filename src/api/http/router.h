@@ -21,6 +21,7 @@ enum class Operation : std::uint8_t {
   kLive,
   kReady,
   kHealth,
+  kMetrics,
   kGetKey,
   kMint,
   kExplain,

@@ -198,6 +198,16 @@ Reply Service::Index(std::string_view accept, std::string_view host) {
           .headers = "Cache-Control: no-cache\r\n"};
 }
 
+Reply Service::Metrics() const {
+  if (!options_.metrics_page) {
+    return Problem(404, "not-found", ReasonPhrase(404), "this server keeps no metrics");
+  }
+  return {.status = 200,
+          .content_type = "text/plain; version=0.0.4; charset=utf-8",
+          .body = options_.metrics_page(),
+          .headers = std::string(kNoStore)};
+}
+
 Reply Service::Live(std::string_view only, bool verbose) {
   if (!only.empty() && only != "process") return NoSuchCheck("process");
   return {.status = 200,

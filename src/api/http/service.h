@@ -17,6 +17,7 @@
 
 #include "keymill/clock.h"
 
+#include "api/http/http_metrics.h"
 #include "api/http/parameters.h"
 #include "api/http/reply.h"
 #include "api/http/router.h"
@@ -34,6 +35,8 @@ struct ServiceOptions {
   std::string default_keyspace = "default";
   // Where to find us, for examples, when a client does not say how it did.
   std::string address = "localhost:8080";
+  // The page at /metrics; none without. Called by event loops: must not wait for anything.
+  std::function<std::string()> metrics_page = {};
 };
 
 // Safe for concurrent use by multiple threads.
@@ -50,6 +53,7 @@ class Service {
 
   [[nodiscard]] const ServiceOptions& options() const { return options_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] HttpMetrics& metrics() { return metrics_; }
 
   // When a request that begins now has waited for long enough.
   [[nodiscard]] MonotonicTime Deadline() const {
@@ -84,6 +88,7 @@ class Service {
 
   // These never wait.
   Reply Index(std::string_view accept, std::string_view host);
+  Reply Metrics() const;
   // The probes. `only` names one check, "" means all of them; those in `excluded` may fail.
   static Reply Live(std::string_view only, bool verbose);
   Reply Ready(std::string_view name, std::string_view only, bool verbose,
@@ -107,6 +112,7 @@ class Service {
   const Clock& clock_;
   std::atomic<mint::Engine*> engine_{nullptr};
   std::atomic<bool> draining_{false};
+  HttpMetrics metrics_;
   std::map<std::string, MonotonicTime> missing_;
   Worker worker_;  // Last: its thread uses everything above.
 };

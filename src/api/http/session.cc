@@ -65,18 +65,48 @@ Reply TooManyKeys(std::uint64_t count, bool text) {
                   text ? "at once" : "as JSON (Accept: text/plain streams more)"));
 }
 
+std::uint64_t Nanoseconds(MonotonicTime::duration time) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+  return ns < 0 ? 0 : static_cast<std::uint64_t>(ns);
+}
+
 }  // namespace
 
 HttpSession::HttpSession(Service& service, net::Waker waker)
-    : service_(service), waker_(std::move(waker)) {}
+    : service_(service), waker_(std::move(waker)), counters_(service.metrics().Mine()) {}
 
 HttpSession::~HttpSession() {
   if (errand_) errand_->deferred->abandoned.store(true, std::memory_order_relaxed);
 }
 
 net::Step HttpSession::Advance(std::string_view input, std::string& output) {
+  const bool known = round() != MonotonicTime();
+  const MonotonicTime began = known ? round() : service_.clock().Monotonic();
+  RefreshHttpDate(began);
+  const bool resumed = busy();
+  answered_ = 0;
+  const net::Step step = Work(input, output);
+  const bool still_busy = resumed && answered_ == 0;
+  if (answered_ > 0) {
+    // One look at the clock for all of them: their answers leave together.
+    const MonotonicTime now = service_.clock().Monotonic();
+    if (resumed) {
+      counters_.times.Record(Nanoseconds(now - began_), 1);
+      --answered_;
+    }
+    if (answered_ > 0) counters_.times.Record(Nanoseconds(now - began), answered_);
+  }
+  if (!still_busy) began_ = began;  // For one that was begun just now.
+  return step;
+}
+
+void HttpSession::Count(Ending ending, std::uint64_t requests) {
+  counters_.requests(method_, ending).Add(requests);
+  answered_ += requests;
+}
+
+net::Step HttpSession::Work(std::string_view input, std::string& output) {
   using Outcome = wire::HttpReader::Outcome;
-  RefreshHttpDate();
   if (busy()) {
     const bool parked = std::exchange(parked_, false);
     const Progress progress = Resume(input.empty(), output);
@@ -94,6 +124,7 @@ net::Step HttpSession::Advance(std::string_view input, std::string& output) {
       const Outcome outcome = reader_.Read(rest);
       if (outcome == Outcome::kNeedMore) return AwaitRest(input, consumed, output);
       if (outcome == Outcome::kError) {
+        method_ = wire::Method::kOther;
         context_ = {.head_only = rest.substr(wire::EmptyLines(rest)).starts_with("HEAD ")};
         RefuseInput(reader_.error().status, reader_.error().detail, output);
         break;
@@ -133,6 +164,7 @@ Progress HttpSession::AnswerRepeats(std::string_view input, std::size_t& size,
   const MintWish& wish = repeat_.wish;
   const std::size_t repeats = reader_.CountRepeats(input, wish.count == 1 ? kRepeatsMax : 1);
   if (repeats == 0) return Progress::kDone;
+  method_ = repeat_.method;
   if (wish.count == 1) {
     const std::size_t answered = AnswerAtOnce(repeats, output);
     size = answered * reader_.repeat_size();
@@ -154,11 +186,13 @@ std::size_t HttpSession::AnswerAtOnce(std::size_t requests, std::string& output)
     AppendKeyAnswers(output, repeat_.wish.format, keyspace.name(), alike, size);
     lines.remove_prefix(alike.size());
   }
+  if (written.keys > 0) Count(Ending::kSuccess, written.keys);
   return written.keys;
 }
 
 void HttpSession::OnTimeout(std::string& output) {
-  RefreshHttpDate();
+  RefreshHttpDate(service_.clock().Monotonic());
+  method_ = wire::Method::kOther;
   context_ = {};
   RefuseInput(408, "the request did not arrive in time", output);
 }
@@ -175,6 +209,7 @@ void HttpSession::CloseAfterThis() {
 
 Progress HttpSession::Begin(const wire::HttpRequest& request, bool last, std::string& output) {
   repeat_ = {};
+  method_ = request.method;
   context_ = {.keep_alive = true,
               .http10 = request.http10,
               .head_only = request.method == wire::Method::kHead};
@@ -203,6 +238,8 @@ Progress HttpSession::ResumeErrand(std::string& output) {
 
 Progress HttpSession::ContinueJob(std::string& output) {
   const Progress progress = job_->Continue(context_, output);
+  if (progress == Progress::kDone) Count(EndingOf(job_->status()));
+  if (progress == Progress::kCut) Count(Ending::kCut);
   if (progress == Progress::kDone || progress == Progress::kCut) job_.reset();
   if (progress == Progress::kCut) closing_ = true;
   return progress;
@@ -210,6 +247,7 @@ Progress HttpSession::ContinueJob(std::string& output) {
 
 Progress HttpSession::Answer(const Reply& reply, std::string& output) {
   AppendReply(output, reply, context_);
+  Count(EndingOf(reply.status));
   return Progress::kDone;
 }
 
@@ -252,6 +290,8 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
       return Answer(ReadyReply("readyz", request, route.key), output);
     case Operation::kHealth:
       return Answer(ReadyReply("healthz", request, route.key), output);
+    case Operation::kMetrics:
+      return Answer(service_.Metrics(), output);
     case Operation::kListKeyspaces:
       return BeginList(request, output);
     case Operation::kShowKeyspace:
@@ -328,7 +368,7 @@ Progress HttpSession::BeginMint(std::string_view name, const MintWish& wish, std
   mint::Engine* const engine = service_.engine();
   if (engine == nullptr) return Answer(Service::NoEngine(), output);
   if (mint::Keyspace* const keyspace = engine->Find(name)) {
-    if (context_.keep_alive && !context_.http10) repeat_ = {keyspace, wish};
+    if (context_.keep_alive && !context_.http10) repeat_ = {keyspace, wish, method_};
     return RunJob(*keyspace, wish, service_.Deadline(), output);
   }
   return RunErrand(

@@ -47,6 +47,7 @@ class HttpSession final : public net::Session {
   struct Repeat {
     mint::Keyspace* keyspace = nullptr;  // Null: nothing that can be repeated.
     MintWish wish;
+    wire::Method method = wire::Method::kOther;
   };
   // Answers, or begins with, requests at the beginning of `input` that repeat the one before;
   // `size` becomes the size of these requests.
@@ -54,6 +55,11 @@ class HttpSession final : public net::Session {
   // Answers up to `requests` of them that want one key each, as far as there are keys right now.
   // Returns how many.
   std::size_t AnswerAtOnce(std::size_t requests, std::string& output);
+
+  // Answers what it can; see net::Session::Advance.
+  net::Step Work(std::string_view input, std::string& output);
+  // Requests of method_ that were answered in this call.
+  void Count(Ending ending, std::uint64_t requests = 1);
 
   // The input behind `consumed` is no whole request yet.
   net::Step AwaitRest(std::string_view input, std::size_t consumed, std::string& output);
@@ -86,9 +92,13 @@ class HttpSession final : public net::Session {
 
   Service& service_;
   const net::Waker waker_;
+  HttpCounters& counters_;  // Of the thread that runs the session.
   wire::HttpReader reader_;
-  ReplyContext context_;  // Of the request being answered.
-  Repeat repeat_;         // Of the request before.
+  wire::Method method_ = wire::Method::kOther;  // Of the request being answered,
+  ReplyContext context_;                        // and how it bears on the answer.
+  MonotonicTime began_;                         // When it was read, if it had to wait.
+  std::uint64_t answered_ = 0;  // Requests that were read and answered in this call.
+  Repeat repeat_;               // Of the request before.
   std::optional<MintJob> job_;
   std::optional<Errand> errand_;
   bool parked_ = false;
