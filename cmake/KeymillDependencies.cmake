@@ -10,6 +10,10 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
+# Not its CMake package, which also wants the web server and the HTTP client of parts that are not
+# used here.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 
 if(KEYMILL_TESTS)
   find_package(GTest REQUIRED)

@@ -4,6 +4,7 @@
 // reached yet does not keep the server from starting: it answers 503 until it can.
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -23,6 +24,7 @@
 #include "app/cli.h"
 #include "app/commands.h"
 #include "app/config/listen_address.h"
+#include "app/metrics_page.h"
 #include "app/output.h"
 #include "app/stop_signals.h"
 #include "base/log.h"
@@ -106,7 +108,8 @@ class ServeRun {
         service_({.request_timeout = settings_.request_timeout,
                   .router = {.forge = Serves(kForge)},
                   .version = std::string(Version()),
-                  .address = settings_.listen_http}) {}
+                  .address = settings_.listen_http,
+                  .metrics_page = [this] { return MetricsPage(service_, serving_.load()); }}) {}
 
   ~ServeRun() {
     RequestStop();
@@ -266,6 +269,7 @@ class ServeRun {
     }
     if (!server.ok()) return {Code::kFailedPrecondition, server.status().message()};
     server_ = *std::move(server);
+    serving_ = server_.get();
     const bool v6 = host->find(':') != std::string::npos;
     base_url_ =
         fmt::format("http://{}{}{}:{}", v6 ? "[" : "", *host, v6 ? "]" : "", server_->port());
@@ -331,6 +335,8 @@ class ServeRun {
   const std::string print_ports_;
   embed::Opened opened_;        // The opener's until there is news of it.
   api::http::Service service_;  // After the engine: its worker must end first.
+  // server_ for its own threads, which run before it is set and until it is destroyed.
+  std::atomic<net::Server*> serving_{nullptr};
   std::unique_ptr<net::Server> server_;
   std::string base_url_;
   std::thread opener_;

@@ -49,6 +49,7 @@ LIBRARY_ROOMS = {
     "mariadb/": {"store/mariadb"},
     "yaml-cpp/": {"app"},
     "CLI/": {"app"},
+    "prometheus/": {"app"},
     "grpcpp/": {"api"},
 }
 
