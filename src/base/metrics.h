@@ -11,6 +11,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,6 +34,19 @@ inline constexpr std::array<std::uint64_t, 17> kTimeBoundsNs = {
     1'000'000,   2'500'000,   5'000'000,   10'000'000,    25'000'000,   50'000'000,
     100'000'000, 250'000'000, 500'000'000, 1'000'000'000, 2'500'000'000};
 
+// The bucket of the smallest number of so many bits. From there it is at most two steps to that of
+// any other: each bound is at least twice the one before.
+inline constexpr auto kFirstTimeBucket = [] {
+  std::array<std::uint8_t, 65> first{};
+  for (std::size_t bits = 1; bits < first.size(); ++bits) {
+    const std::uint64_t smallest = std::uint64_t{1} << (bits - 1);
+    std::uint8_t bucket = 0;
+    while (bucket < kTimeBoundsNs.size() && smallest > kTimeBoundsNs[bucket]) ++bucket;
+    first[bits] = bucket;
+  }
+  return first;
+}();
+
 // How often times of each size occurred, as of some moment.
 struct TimeCounts {
   std::array<std::uint64_t, kTimeBoundsNs.size() + 1> buckets{};  // Not cumulative.
@@ -45,7 +59,7 @@ struct TimeCounts {
   [[nodiscard]] std::uint64_t count() const;
 
   static std::size_t BucketOf(std::uint64_t ns) {
-    std::size_t bucket = 0;
+    std::size_t bucket = kFirstTimeBucket[static_cast<std::size_t>(std::bit_width(ns))];
     while (bucket < kTimeBoundsNs.size() && ns > kTimeBoundsNs[bucket]) ++bucket;
     return bucket;
   }
