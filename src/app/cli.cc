@@ -3,7 +3,6 @@
 #include "app/cli.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <functional>
 #include <sstream>
@@ -12,13 +11,14 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/bench_command.h"
 #include "app/commands.h"
 #include "app/config/settings_table.h"
 #include "app/output.h"
+#include "app/recipe_flags.h"
 #include "app/usage.h"
-#include "base/check.h"
 
 namespace keymill::app {
 namespace {
@@ -27,13 +27,6 @@ namespace {
 struct SettingFlag {
   std::string path;
   std::string value;
-  CLI::Option* option = nullptr;
-};
-
-// The same for a word of a recipe.
-struct RecipeFlag {
-  std::string word;
-  std::vector<std::string> values;
   CLI::Option* option = nullptr;
 };
 
@@ -46,7 +39,9 @@ struct Parsed {
   ExplainFlags explain;
   KeyspaceFlags keyspace;
   VerifyFlags verify;
-  std::deque<RecipeFlag> words;
+  PlanFlags plan;
+  RecipeFlags create_words;
+  RecipeFlags plan_words;
   std::string output = "table";
   std::function<int()> run;
 };
@@ -179,50 +174,11 @@ CLI::App* AddKeyspaceVerb(CLI::App& parent, Parsed& parsed, const std::string& n
     parsed.run = [&parsed, run] {
       parsed.keyspace.common = Common(parsed);
       parsed.keyspace.json = parsed.output == "json";
-      for (const RecipeFlag& flag : parsed.words) {
-        if (flag.option->count() > 0) parsed.keyspace.words.push_back({flag.word, flag.values});
-      }
+      parsed.keyspace.words = parsed.create_words.Words();
       return run(parsed.keyspace);
     };
   });
   return verb;
-}
-
-struct RecipeHelp {
-  std::string_view word;
-  const char* value;
-  const char* summary;
-};
-constexpr std::array<RecipeHelp, 7> kRecipeHelp = {{
-    {"kind", "KIND", "sequence (counted) or shuffled (not guessable from one another) (shuffled)"},
-    {"alphabet", "NAME",
-     "base62, base64url, base58, base36, base32, hex, decimal, or the symbols themselves (base62)"},
-    {"length", "N",
-     "Symbols in a key, without prefix and check symbol, at most 32; 0: as many as the number "
-     "needs, sequence only (7 for shuffled, 0 for sequence)"},
-    {"prefix", "TEXT", "Text in front of every key, at most 16 of A-Z a-z 0-9 _ . - (none)"},
-    {"check", "BOOL", "true: a check symbol at the end catches mistyped keys (false)"},
-    {"start", "N", "The first number (0 for shuffled, 1 for sequence)"},
-    {"blocklist", "WORDS",
-     "Words that no key may spell, of 3 to 16 symbols: foo,bar; may be repeated (none)"},
-}};
-
-void AddRecipeFlags(CLI::App& verb, Parsed& parsed) {
-  for (const std::string_view word : mint::RecipeWordNames()) {
-    RecipeFlag& flag = parsed.words.emplace_back();
-    flag.word = word;
-    const auto* const help = std::find_if(kRecipeHelp.begin(), kRecipeHelp.end(),
-                                          [&](const RecipeHelp& row) { return row.word == word; });
-    KEYMILL_CHECK(help != kRecipeHelp.end());
-    flag.option = verb.add_option("--" + flag.word, flag.values, help->summary)
-                      ->type_name(help->value)
-                      ->allow_extra_args(false);
-    if (word == "blocklist") {
-      flag.option->delimiter(',');
-    } else {
-      flag.option->expected(1);
-    }
-  }
 }
 
 void AddKeyspace(CLI::App& app, Parsed& parsed) {
@@ -234,11 +190,27 @@ void AddKeyspace(CLI::App& app, Parsed& parsed) {
   CLI::App* const create =
       AddKeyspaceVerb(*group, parsed, "create", "Create a keyspace; its recipe is fixed for ever",
                       true, RunKeyspaceCreate);
-  AddRecipeFlags(*create, parsed);
+  parsed.create_words.AddTo(*create);
   AddKeyspaceVerb(*group, parsed, "retire", "End a keyspace for ever; its name stays taken", true,
                   RunKeyspaceRetire);
   AddKeyspaceVerb(app, parsed, "recover",
                   "Reopen a quarantined keyspace above everything known of it", true, RunRecover);
+}
+
+void AddPlan(CLI::App& app, Parsed& parsed) {
+  CLI::App* const verb =
+      app.add_subcommand("plan", "What a recipe comes to: capacity, lifetime, odds of a guess");
+  parsed.plan_words.AddTo(*verb);
+  verb->add_option("--rate", parsed.plan.rate, "Keys per time: 1000/s, 5k/h, 2M/day (none)")
+      ->type_name("RATE");
+  AddOutput(*verb, parsed);
+  verb->callback([&parsed] {
+    parsed.run = [&parsed] {
+      parsed.plan.words = parsed.plan_words.Words();
+      parsed.plan.json = parsed.output == "json";
+      return RunPlan(parsed.plan);
+    };
+  });
 }
 
 void AddVerify(CLI::App& app, Parsed& parsed) {
@@ -270,10 +242,9 @@ constexpr std::string_view kShortHelp =
     "\n"
     "  keymill serve                     run the server on 127.0.0.1:8080\n"
     "  keymill mint -n 5                 five keys, without a server\n"
-    "  keymill keyspace create orders --kind sequence --alphabet decimal\n"
-    "\n"
-    "Verbs: serve, mint, explain, keyspace, recover, verify, bench, version.\n"
-    "keymill VERB --help says more.\n";
+    "  keymill plan --length 6 --rate 5/s\n"
+    "                                    how long six symbols last, and who guesses them\n"
+    "\n";
 
 // The exit code of a verb that ended with `code`, its data included.
 int Finish(int code) {
@@ -308,11 +279,13 @@ int RunCli(int argc, char** argv) {
   AddMint(app, parsed);
   AddExplain(app, parsed);
   AddKeyspace(app, parsed);
+  AddPlan(app, parsed);
   AddVerify(app, parsed);
   AddBench(app, parsed.run);
   AddVersion(app, parsed);
   if (argc < 2) {
-    Say("{}", kShortHelp);
+    Say("{}Verbs: {}.\nkeymill VERB --help says more.\n", kShortHelp,
+        fmt::join(VerbNames(app), ", "));
     return kExitUsage;
   }
   if (const std::string unknown = UnknownVerb(app, argc, argv); !unknown.empty()) {

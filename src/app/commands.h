@@ -72,6 +72,13 @@ int RunKeyspaceCreate(const KeyspaceFlags& flags);
 int RunKeyspaceRetire(const KeyspaceFlags& flags);
 int RunRecover(const KeyspaceFlags& flags);
 
+struct PlanFlags {
+  std::vector<mint::RecipeWord> words;
+  std::string rate;  // "1000/s"; "" when nobody knows.
+  bool json = false;
+};
+int RunPlan(const PlanFlags& flags);
+
 struct VerifyFlags {
   std::vector<std::string> files;
   std::string temp_dir;

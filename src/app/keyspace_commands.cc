@@ -5,11 +5,13 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "api/http/keyspace_json.h"
 #include "app/cli.h"
 #include "app/commands.h"
 #include "app/output.h"
+#include "app/plan_text.h"
 
 namespace keymill::app {
 namespace {
@@ -23,6 +25,27 @@ std::string Percent(const mint::KeyspaceInfo& info) {
                      100.0 * static_cast<double>(info.used) / static_cast<double>(info.capacity));
 }
 
+// Keys per second since the keyspace was made; 0 when there is nothing to go by.
+double AverageRate(const mint::KeyspaceInfo& info) {
+  const std::int64_t age_ms = SystemClock().WallMs() - info.record.created_at_ms;
+  constexpr std::int64_t kAgeMin = std::int64_t{24} * 3'600 * 1'000;  // Less says nothing.
+  return age_ms < kAgeMin ? 0 : static_cast<double>(info.used) * 1e3 / static_cast<double>(age_ms);
+}
+
+Result<keys::Plan> PlanOf(const mint::KeyspaceInfo& info) {
+  return keys::MakePlan(info.recipe, AverageRate(info));
+}
+
+void PrintJson(const mint::KeyspaceInfo& info) {
+  auto json = nlohmann::ordered_json::parse(api::http::KeyspaceJson(info));
+  if (const Result<keys::Plan> plan = PlanOf(info); plan.ok()) {
+    json["plan"] = nlohmann::ordered_json::parse(PlanJson(info.recipe, *plan, AverageRate(info)));
+    json["plan"].erase("recipe");
+    json["plan"].erase("capacity");
+  }
+  Print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
 void PrintShow(const mint::KeyspaceInfo& info) {
   Print("name       {}\n", info.record.name);
   Print("kind       {}\n", KindName(info.recipe.kind));
@@ -33,6 +56,11 @@ void PrintShow(const mint::KeyspaceInfo& info) {
   Print("used       {} ({})\n", info.used, Percent(info));
   Print("left       {}\n", info.left);
   Print("exhausted  {}\n", Forecast(info));
+  if (const Result<keys::Plan> plan = PlanOf(info); plan.ok()) {
+    for (const auto& [name, text] : PlanNature(*plan, static_cast<double>(info.used))) {
+      Print("{:<10} {}\n", name, text);
+    }
+  }
   Print("created    {}\n", api::http::IsoTime(info.record.created_at_ms));
 }
 
@@ -65,11 +93,20 @@ int Show(mint::Engine& engine, const KeyspaceFlags& flags) {
   Result<mint::KeyspaceInfo> info = engine.Describe(flags.name);
   if (!info.ok()) return Fail(Describe(engine, info.status(), flags.name));
   if (flags.json) {
-    Print("{}\n", api::http::KeyspaceJson(*info));
+    PrintJson(*info);
   } else {
     PrintShow(*info);
   }
   return kExitOk;
+}
+
+// While it can still be left unused: a recipe never changes.
+void WarnOf(const Recipe& recipe) {
+  const Result<keys::Plan> plan = keys::MakePlan(recipe, 0);
+  if (!plan.ok()) return;
+  for (const keys::PlanWarning& warning : plan->warnings) {
+    Say("keymill: warning: {}\n", warning.text);
+  }
 }
 
 }  // namespace
@@ -114,7 +151,11 @@ int RunKeyspaceCreate(const KeyspaceFlags& flags) {
   if (!created.ok()) {
     return Fail(DescribeCreate(*opened->engine, created.status(), flags.name));
   }
-  if (!created->fresh) Say("keymill: {} exists with this recipe\n", flags.name);
+  if (created->fresh) {
+    WarnOf(*recipe);
+  } else {
+    Say("keymill: {} exists with this recipe\n", flags.name);
+  }
   return Show(*opened->engine, flags);
 }
 

@@ -14,12 +14,6 @@
 namespace keymill::app {
 namespace {
 
-std::vector<std::string> VerbNames(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* const verb : app.get_subcommands({})) names.push_back(verb->get_name());
-  return names;
-}
-
 // "; did you mean serve?", or "".
 std::string Meant(std::string_view word, const std::vector<std::string>& names,
                   std::string_view before = "") {
@@ -43,6 +37,12 @@ std::vector<std::string> FlagNames(const CLI::App& verb) {
 }
 
 }  // namespace
+
+std::vector<std::string> VerbNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* const verb : app.get_subcommands({})) names.push_back(verb->get_name());
+  return names;
+}
 
 std::string UnknownVerb(const CLI::App& app, int argc, const char* const* argv) {
   const CLI::App* parent = &app;

@@ -5,10 +5,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 namespace keymill::app {
+
+// The verbs of `app`, in the order of the help.
+std::vector<std::string> VerbNames(const CLI::App& app);
 
 // Why the words after the program's name begin with no verb of `app`, with the verb that was
 // probably meant and those that there are; "" when they do. Looks into verbs that have verbs
