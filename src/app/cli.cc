@@ -40,6 +40,7 @@ struct Parsed {
   KeyspaceFlags keyspace;
   VerifyFlags verify;
   PlanFlags plan;
+  ConfigFlags config;
   RecipeFlags create_words;
   RecipeFlags plan_words;
   std::string output = "table";
@@ -213,6 +214,37 @@ void AddPlan(CLI::App& app, Parsed& parsed) {
   });
 }
 
+void AddConfig(CLI::App& app, Parsed& parsed) {
+  CLI::App* const group = app.add_subcommand("config", "Show, check and begin a configuration");
+  group->require_subcommand(1);
+  const auto finish = [&parsed](CLI::App* verb, int (*run)(const ConfigFlags&)) {
+    verb->callback([&parsed, run] {
+      parsed.run = [&parsed, run] {
+        parsed.config.common = Common(parsed);
+        parsed.config.json = parsed.output == "json";
+        return run(parsed.config);
+      };
+    });
+  };
+  CLI::App* const show =
+      group->add_subcommand("show", "What serve would run with here, secrets left out");
+  show->add_flag("--origin", parsed.config.origin, "Say where each value came from");
+  AddOutput(*show, parsed);
+  AddSettings(*show, parsed, {});
+  finish(show, RunConfigShow);
+  CLI::App* const check =
+      group->add_subcommand("check", "Say what is wrong, with line, column and a suggestion");
+  check->add_option("FILE", parsed.config.file, "The file (the one that serve would read)")
+      ->type_name("");
+  finish(check, RunConfigCheck);
+  CLI::App* const init =
+      group->add_subcommand("init", "Write a file that explains every setting at its default");
+  init->add_option("FILE", parsed.config.file, "Where to; - is stdout (keymill.yml)")
+      ->type_name("");
+  init->add_flag("--force", parsed.config.force, "Write over a file that is there");
+  finish(init, RunConfigInit);
+}
+
 void AddVerify(CLI::App& app, Parsed& parsed) {
   CLI::App* const verb =
       app.add_subcommand("verify", "Find duplicates in files of keys, larger than memory");
@@ -280,6 +312,7 @@ int RunCli(int argc, char** argv) {
   AddExplain(app, parsed);
   AddKeyspace(app, parsed);
   AddPlan(app, parsed);
+  AddConfig(app, parsed);
   AddVerify(app, parsed);
   AddBench(app, parsed.run);
   AddVersion(app, parsed);

@@ -25,6 +25,9 @@ struct CommonFlags {
   std::vector<std::pair<std::string, std::string>> settings;  // By setting path.
 };
 
+// What this process was told, .env aside.
+ConfigInputs ProcessInputs(const CommonFlags& flags);
+
 // The configuration of this process; sets up the log. Only `serve` (`serving`) reads .env;
 // the other verbs say so when there is one that means something to it. A store in memory is
 // remarked on.
@@ -78,6 +81,17 @@ struct PlanFlags {
   bool json = false;
 };
 int RunPlan(const PlanFlags& flags);
+
+struct ConfigFlags {
+  CommonFlags common;
+  std::string file;     // check, init: "" is the usual one.
+  bool origin = false;  // show: where each value came from.
+  bool force = false;   // init: over a file that is there.
+  bool json = false;
+};
+int RunConfigShow(const ConfigFlags& flags);
+int RunConfigCheck(const ConfigFlags& flags);
+int RunConfigInit(const ConfigFlags& flags);
 
 struct VerifyFlags {
   std::vector<std::string> files;

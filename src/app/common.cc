@@ -39,11 +39,10 @@ void Remark(const ConfigInputs& inputs, const Settings& settings, bool serving) 
 
 }  // namespace
 
-Result<Config> ReadConfig(const CommonFlags& flags, bool serving) {
+ConfigInputs ProcessInputs(const CommonFlags& flags) {
   ConfigInputs inputs;
   inputs.flags = flags.settings;
   inputs.config_file = flags.config_file;
-  inputs.read_dot_env = serving;
   inputs.check_host = [](const std::string& host) { return ResolveHost(host).status(); };
   inputs.getenv = [](std::string_view name) -> std::optional<std::string> {
     const char* const value = std::getenv(std::string(name).c_str());
@@ -54,6 +53,12 @@ Result<Config> ReadConfig(const CommonFlags& flags, bool serving) {
     const std::string_view text(*entry);
     inputs.environment_names.emplace_back(text.substr(0, text.find('=')));
   }
+  return inputs;
+}
+
+Result<Config> ReadConfig(const CommonFlags& flags, bool serving) {
+  ConfigInputs inputs = ProcessInputs(flags);
+  inputs.read_dot_env = serving;
   Result<Config> config = LoadConfig(inputs);
   if (!config.ok()) return config;
   const Settings& settings = config->settings;

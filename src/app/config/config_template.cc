@@ -1,0 +1,139 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// The values come from Settings and the names and ranges from the table, so that this text can
+// only be wrong about what it explains in words.
+
+#include "app/config/config_template.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "app/config/config.h"
+#include "app/config/keyspaces_text.h"
+#include "app/config/settings_table.h"
+#include "base/check.h"
+
+namespace keymill::app {
+namespace {
+
+constexpr std::string_view kHead =
+    R"(# Keymill's configuration: every setting, explained, at its default. Keep what you change.
+#
+# For each value a flag wins over the environment, the environment over this file, and this file
+# over the default. `keymill config show --origin` tells which one it was, `keymill config check`
+# whether all is well. ${NAME} and ${NAME:-default} stand for a variable, $$ for one $.
+)";
+
+struct Explanation {
+  std::string_view path;
+  std::string_view text;
+};
+
+constexpr std::array<Explanation, 17> kExplanations = {{
+    {"listen.http",
+     "Where HTTP is spoken. Port 0 picks a free one, which --print-ports tells. An address that\n"
+     "other machines can reach is refused unless `insecure` is true."},
+    {"data_dir",
+     "The directory of the database and the witness, relative to the working directory. Keep it\n"
+     "on a disk that survives a restart."},
+    {"store",
+     "The authority that hands out blocks of numbers: sqlite:PATH, relative to data_dir, or\n"
+     "memory: for tests, whose keys repeat after a restart."},
+    {"store_create",
+     "auto: a missing database is created, unless the witness knows of one. never: it is refused,\n"
+     "which is safer once the service is in use."},
+    {"block_size",
+     "Numbers in the first block that is reserved from the store. Larger: fewer trips to the\n"
+     "store, and more numbers lost by a crash."},
+    {"block_growth",
+     "auto: blocks grow and shrink with demand. off: every block has block_size numbers, for\n"
+     "those who want small jumps in the numbering."},
+    {"runway_target",
+     "How long keys should last at the present rate when the store is gone. Longer: more numbers\n"
+     "held in memory, which a crash loses."},
+    {"request_timeout", "The longest that a request waits for a block before it is answered 503."},
+    {"threads", "Event loops. 0: one per core."},
+    {"connections_max", "Connections open at once. One more is answered 503 and closed."},
+    {"drain_delay",
+     "After SIGTERM, how long /readyz says 503 before the listener closes, so that a load "
+     "balancer\n"
+     "can notice. A little more than the interval of its probes."},
+    {"shutdown_timeout", "The longest that a clean stop may take, drain_delay included."},
+    {"log_level",
+     "How much is logged. Issued keys are never logged above trace: a key may open something."},
+    {"log_format", "auto: text on a terminal, JSON otherwise."},
+    {"insecure",
+     "true: a listener that other machines can reach is allowed although nobody has to show a\n"
+     "token. Only behind something that keeps strangers out."},
+    {"compat", "Peers whose endpoints are served beside our own. forge: GET /get-key."},
+    {"keyspaces",
+     "Created when absent, and must match when present: a recipe is fixed for ever. Words: kind,\n"
+     "alphabet, length, prefix, check, start, blocklist; `keymill plan` tells what they come to."},
+}};
+
+std::string_view Explain(std::string_view path) {
+  const auto* const found =
+      std::find_if(kExplanations.begin(), kExplanations.end(),
+                   [&](const Explanation& each) { return each.path == path; });
+  KEYMILL_CHECK(found != kExplanations.end());
+  return found->text;
+}
+
+std::string Comment(std::string_view text, std::string_view indent) {
+  std::string lines = fmt::format("{}# ", indent);
+  for (const char c : text) {
+    lines += c;
+    if (c == '\n') lines += fmt::format("{}# ", indent);
+  }
+  return lines + "\n";
+}
+
+// "--block-size, KEYMILL_BLOCK_SIZE; a whole number in [1, 16777216]"
+std::string Names(const SettingRow& row) {
+  std::string names(row.info.flag);
+  if (!names.empty()) names += ", ";
+  return fmt::format("{}{}; {}", names, row.info.env, row.expected);
+}
+
+std::string Value(const SettingRow& row) {
+  const Settings defaults;
+  if (row.info.path == "keyspaces") {
+    std::string lines;
+    for (const auto& [name, recipe] : defaults.keyspaces) {
+      const std::string text = KeyspacesText({{name, recipe}});
+      lines += fmt::format("\n  {}", std::string_view(text).substr(1, text.size() - 2));
+    }
+    return lines;
+  }
+  const std::string text = row.print(defaults);
+  if (row.info.path == "compat") return fmt::format(" [{}]", text);
+  const bool quotes = text.empty() || text.find(':') != std::string::npos;
+  return quotes ? fmt::format(" \"{}\"", text) : fmt::format(" {}", text);
+}
+
+}  // namespace
+
+std::string ConfigTemplate() {
+  std::string text(kHead);
+  std::string_view group;
+  for (const SettingRow& row : SettingRows()) {
+    const std::string_view path = row.info.path;
+    const std::size_t dot = path.find('.');
+    const std::string_view parent = dot == std::string_view::npos ? "" : path.substr(0, dot);
+    text += "\n";
+    if (parent != group && !parent.empty()) text += fmt::format("{}:\n", parent);
+    group = parent;
+    const std::string_view indent = parent.empty() ? "" : "  ";
+    text += Comment(Explain(path), indent);
+    text += Comment(Names(row), indent);
+    text += fmt::format("{}{}:{}\n", indent, parent.empty() ? path : path.substr(parent.size() + 1),
+                        Value(row));
+  }
+  return text;
+}
+
+}  // namespace keymill::app

@@ -1,0 +1,160 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// `keymill config`: what `serve` would run with here, whether that is sound, and a file to begin
+// with.
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/cli.h"
+#include "app/commands.h"
+#include "app/config/config_template.h"
+#include "app/config/quote.h"
+#include "app/output.h"
+#include "base/descriptor.h"
+
+namespace keymill::app {
+namespace {
+
+constexpr std::size_t kValueSizeMax = 4096;
+
+// As `serve` reads it, .env included.
+Result<Config> Load(const CommonFlags& common) {
+  ConfigInputs inputs = ProcessInputs(common);
+  inputs.read_dot_env = true;
+  return LoadConfig(inputs);
+}
+
+std::string_view LayerName(Origin::Layer layer) {
+  switch (layer) {
+    case Origin::Layer::kFile:
+      return "file";
+    case Origin::Layer::kEnvironment:
+      return "environment";
+    case Origin::Layer::kFlag:
+      return "flag";
+    case Origin::Layer::kDefault:
+      break;
+  }
+  return "default";
+}
+
+// "default", "file keymill.yml:3", "environment KEYMILL_BLOCK_SIZE", "flag --block-size"
+std::string OriginText(const Origin& origin) {
+  return fmt::format("{}{}{}", LayerName(origin.layer), origin.detail.empty() ? "" : " ",
+                     origin.detail);
+}
+
+// A store's URL may hold a password, and whatever stands in a value must not move the cursor.
+std::string Shown(const Config& config, std::string_view path) {
+  const std::string value = SettingValue(config.settings, path);
+  // An alphabet may have an @ of its own.
+  return Printable(path == "keyspaces" ? value : Redact(value), kValueSizeMax);
+}
+
+void PrintTable(const Config& config, bool origins) {
+  std::size_t path_width = 0;
+  std::size_t value_width = 0;
+  constexpr std::size_t kValueWidthMax = 24;  // A longer one pushes only its own origin.
+  for (const SettingInfo& info : SettingTable()) {
+    path_width = std::max(path_width, info.path.size());
+    const std::size_t size = Shown(config, info.path).size();
+    if (size <= kValueWidthMax) value_width = std::max(value_width, size);
+  }
+  for (const SettingInfo& info : SettingTable()) {
+    std::string value = Shown(config, info.path);
+    if (value.empty()) value = "\"\"";
+    if (origins) {
+      Print("{:<{}}  {:<{}}  {}\n", info.path, path_width, value, value_width,
+            OriginText(config.origins.at(std::string(info.path))));
+    } else {
+      Print("{:<{}}  {}\n", info.path, path_width, value);
+    }
+  }
+}
+
+void PrintJson(const Config& config) {
+  using Json = nlohmann::ordered_json;
+  Json json;
+  json["file"] = config.file.empty() ? Json(nullptr) : Json(config.file);
+  for (const SettingInfo& info : SettingTable()) {
+    const Origin& origin = config.origins.at(std::string(info.path));
+    json["settings"][std::string(info.path)] = {
+        {"value", Shown(config, info.path)},
+        {"origin", LayerName(origin.layer)},
+        {"where", origin.detail.empty() ? Json(nullptr) : Json(origin.detail)}};
+  }
+  Print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+// Never over a file that is there: somebody may have worked on it.
+Status WriteFile(const std::string& path, std::string_view text, bool force) {
+  const auto failed = [&](int error) {
+    return Status(Code::kUnavailable,
+                  fmt::format("write {}: {}", path, std::generic_category().message(error)));
+  };
+  const int how = force ? O_TRUNC : O_EXCL;
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644));
+  if (file.get() < 0 && errno == EEXIST) {
+    return {Code::kAlreadyExists,
+            fmt::format("{} exists; --force writes over it, - prints the text instead", path)};
+  }
+  if (file.get() < 0) return failed(errno);
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed(errno);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+int RunConfigShow(const ConfigFlags& flags) {
+  const Result<Config> config = Load(flags.common);
+  if (!config.ok()) return Fail(config.status());
+  if (flags.json) {
+    PrintJson(*config);
+  } else {
+    PrintTable(*config, flags.origin);
+  }
+  return kExitOk;
+}
+
+int RunConfigCheck(const ConfigFlags& flags) {
+  CommonFlags common = flags.common;
+  if (!flags.file.empty()) common.config_file = flags.file;
+  const Result<Config> config = Load(common);
+  if (!config.ok()) return Fail(config.status());
+  std::size_t set = 0;
+  for (const auto& [path, origin] : config->origins) {
+    if (origin.layer != Origin::Layer::kDefault) ++set;
+  }
+  Print("{}: fine; {} of {} settings are not left at their default\n",
+        config->file.empty() ? "no file" : config->file, set, config->origins.size());
+  return kExitOk;
+}
+
+int RunConfigInit(const ConfigFlags& flags) {
+  const std::string text = ConfigTemplate();
+  if (flags.file == "-") {
+    WriteData(text);
+    return kExitOk;
+  }
+  const std::string path = flags.file.empty() ? "keymill.yml" : flags.file;
+  if (Status written = WriteFile(path, text, flags.force); !written.ok()) return Fail(written);
+  Say("keymill: wrote {}; keymill config check tells whether it is still fine after a change\n",
+      path);
+  return kExitOk;
+}
+
+}  // namespace keymill::app
