@@ -41,6 +41,7 @@ struct Parsed {
   VerifyFlags verify;
   PlanFlags plan;
   ConfigFlags config;
+  HealthcheckFlags healthcheck;
   RecipeFlags create_words;
   RecipeFlags plan_words;
   std::string output = "table";
@@ -262,6 +263,22 @@ void AddVerify(CLI::App& app, Parsed& parsed) {
   });
 }
 
+void AddHealthcheck(CLI::App& app, Parsed& parsed) {
+  CLI::App* const verb =
+      app.add_subcommand("healthcheck", "Whether a server can mint: exit 0 if so, 1 if not");
+  verb->add_option("URL", parsed.healthcheck.url, "http://HOST:PORT (the configured listener)")
+      ->type_name("");
+  verb->add_option("--timeout", parsed.healthcheck.timeout, "Longest wait for the answer (2s)")
+      ->type_name("DURATION");
+  AddSettings(*verb, parsed, {"listen.http", "insecure"});
+  verb->callback([&parsed] {
+    parsed.run = [&parsed] {
+      parsed.healthcheck.common = Common(parsed);
+      return RunHealthcheck(parsed.healthcheck);
+    };
+  });
+}
+
 void AddVersion(CLI::App& app, Parsed& parsed) {
   CLI::App* const verb = app.add_subcommand("version", "The version of this program");
   AddOutput(*verb, parsed);
@@ -315,6 +332,7 @@ int RunCli(int argc, char** argv) {
   AddConfig(app, parsed);
   AddVerify(app, parsed);
   AddBench(app, parsed.run);
+  AddHealthcheck(app, parsed);
   AddVersion(app, parsed);
   if (argc < 2) {
     Say("{}Verbs: {}.\nkeymill VERB --help says more.\n", kShortHelp,

@@ -100,6 +100,13 @@ struct VerifyFlags {
 };
 int RunVerify(const VerifyFlags& flags);
 
+struct HealthcheckFlags {
+  CommonFlags common;
+  std::string url;             // "" is the configured listener.
+  std::string timeout = "2s";  // For the whole answer.
+};
+int RunHealthcheck(const HealthcheckFlags& flags);
+
 int RunVersion(bool json);
 
 }  // namespace keymill::app

@@ -29,10 +29,11 @@ struct Url {
   std::string port = "80";
 };
 
-Result<Url> ParseUrl(std::string_view text) {
+// `where` is what the user wrote it behind.
+Result<Url> ParseUrl(std::string_view text, std::string_view where) {
   constexpr std::string_view kScheme = "http://";
   const Status bad(Code::kInvalidArgument,
-                   fmt::format("--server \"{}\": use http://HOST:PORT", text));
+                   fmt::format("{} \"{}\": use http://HOST:PORT", where, text));
   if (!text.starts_with(kScheme)) return bad;
   text.remove_prefix(kScheme.size());
   while (text.ends_with('/')) text.remove_suffix(1);
@@ -176,7 +177,7 @@ class MintCall {
 }  // namespace
 
 Status MintOverHttp(const HttpMint& ask, const std::function<bool(std::string_view)>& sink) {
-  Result<Url> url = ParseUrl(ask.url);
+  Result<Url> url = ParseUrl(ask.url, "--server");
   if (!url.ok()) return url.status();
   bool wanted = true;
   const std::function<bool(std::string_view)> watched = [&](std::string_view lines) {
@@ -191,6 +192,38 @@ Status MintOverHttp(const HttpMint& ask, const std::function<bool(std::string_vi
   }
   return {done.code(),
           fmt::format("got {} of {} keys: {}", lines.lines(), ask.count, done.message())};
+}
+
+Result<HttpAnswer> GetOverHttp(const HttpGet& ask) {
+  Result<Url> url = ParseUrl(ask.url, "URL");
+  if (!url.ok()) return url.status();
+  const auto failed = [&](std::string_view what, const Error& error) {
+    const std::string said = error == boost::beast::error::timeout
+                                 ? fmt::format("no answer within {}", DurationText(ask.timeout))
+                                 : error.message();
+    return Status(Code::kUnavailable, fmt::format("{} {}: {}", what, ask.url, said));
+  };
+  asio::io_context context;
+  boost::beast::tcp_stream stream(context);
+  Error error;
+  const auto endpoints = asio::ip::tcp::resolver(context).resolve(url->host, url->port, error);
+  if (error) return failed("find", error);
+  // One deadline for all steps: whoever asks has one as well.
+  stream.expires_after(ask.timeout);
+  error = RunStep(context, [&](auto done) { stream.async_connect(endpoints, done); });
+  if (error) return failed("connect to", error);
+  http::request<http::empty_body> request(http::verb::get, ask.path, 11);
+  request.set(http::field::host, url->host);
+  request.set(http::field::connection, "close");
+  error = RunStep(context, [&](auto done) { http::async_write(stream, request, done); });
+  if (error) return failed("ask", error);
+  constexpr std::uint64_t kBodyMax = 64 * 1024;
+  boost::beast::flat_buffer buffer;
+  http::response_parser<http::string_body> parser;
+  parser.body_limit(kBodyMax);
+  error = RunStep(context, [&](auto done) { http::async_read(stream, buffer, parser, done); });
+  if (error) return failed("read from", error);
+  return HttpAnswer{static_cast<int>(parser.get().result_int()), parser.get().body()};
 }
 
 }  // namespace keymill::app

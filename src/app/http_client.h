@@ -29,4 +29,20 @@ struct HttpMint {
 //   others            what the server said, in its own words.
 Status MintOverHttp(const HttpMint& ask, const std::function<bool(std::string_view)>& sink);
 
+struct HttpGet {
+  std::string url;                           // http://HOST[:PORT]
+  std::string path;                          // "/readyz"
+  std::chrono::milliseconds timeout{2'000};  // For all of it.
+};
+
+struct HttpAnswer {
+  int status = 0;
+  std::string body;
+};
+
+// Errors:
+//   kInvalidArgument  the URL is none.
+//   kUnavailable      there was no answer in time, or one that is no HTTP.
+Result<HttpAnswer> GetOverHttp(const HttpGet& ask);
+
 }  // namespace keymill::app

@@ -54,13 +54,4 @@ int RunVerify(const VerifyFlags& flags) {
   return report->duplicate_keys == 0 ? kExitOk : kExitFailure;
 }
 
-int RunVersion(bool json) {
-  if (json) {
-    Print("{{\"version\":\"{}\"}}\n", Version());
-  } else {
-    Print("keymill {}\n", Version());
-  }
-  return kExitOk;
-}
-
 }  // namespace keymill::app

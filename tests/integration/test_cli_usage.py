@@ -55,7 +55,7 @@ class Usage(ScenarioTest):
                  "unknown verb keyspace crate; did you mean keyspace create?\n" + verbs),
                 (("keyspace",), "keyspace needs a verb\n" + verbs),
                 (("mnit",), "unknown verb mnit; did you mean mint?\nVerbs: serve, mint, explain, "
-                 "keyspace, recover, plan, config, verify, bench, version.\n")):
+                 "keyspace, recover, plan, config, verify, bench, healthcheck, version.\n")):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.keymill(*arguments, code=USAGE).stderr, "keymill: " + said)
 
