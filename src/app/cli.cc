@@ -16,6 +16,7 @@
 #include "app/bench_command.h"
 #include "app/commands.h"
 #include "app/config/settings_table.h"
+#include "app/generated_commands.h"
 #include "app/output.h"
 #include "app/recipe_flags.h"
 #include "app/usage.h"
@@ -42,6 +43,8 @@ struct Parsed {
   PlanFlags plan;
   ConfigFlags config;
   HealthcheckFlags healthcheck;
+  std::string shell;
+  std::string man_dir;
   RecipeFlags create_words;
   RecipeFlags plan_words;
   std::string output = "table";
@@ -286,14 +289,33 @@ void AddVersion(CLI::App& app, Parsed& parsed) {
       [&parsed] { parsed.run = [&parsed] { return RunVersion(parsed.output == "json"); }; });
 }
 
-constexpr std::string_view kShortHelp =
-    "keymill hands out short, unique keys.\n"
-    "\n"
+constexpr std::string_view kExamples =
     "  keymill serve                     run the server on 127.0.0.1:8080\n"
     "  keymill mint -n 5                 five keys, without a server\n"
     "  keymill plan --length 6 --rate 5/s\n"
-    "                                    how long six symbols last, and who guesses them\n"
-    "\n";
+    "                                    how long 6 symbols last, how easily one is guessed\n";
+
+void AddCompletion(CLI::App& app, Parsed& parsed) {
+  CLI::App* const verb =
+      app.add_subcommand("completion", "Print a script that completes in a shell");
+  verb->footer("bash: source <(keymill completion bash)");
+  verb->add_option("SHELL", parsed.shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("");
+  verb->callback([&app, &parsed] {
+    parsed.run = [&app, &parsed] { return RunCompletion(app, parsed.shell); };
+  });
+}
+
+void AddManpage(CLI::App& app, Parsed& parsed) {
+  CLI::App* const verb = app.add_subcommand("manpage", "Print the manual page");
+  verb->add_option("--dir", parsed.man_dir, "Write a page for every verb there instead")
+      ->type_name("DIR");
+  verb->callback([&app, &parsed] {
+    parsed.run = [&app, &parsed] { return RunManpage(app, parsed.man_dir, kExamples); };
+  });
+}
 
 // The exit code of a verb that ended with `code`, its data included.
 int Finish(int code) {
@@ -334,9 +356,11 @@ int RunCli(int argc, char** argv) {
   AddBench(app, parsed.run);
   AddHealthcheck(app, parsed);
   AddVersion(app, parsed);
+  AddCompletion(app, parsed);
+  AddManpage(app, parsed);
   if (argc < 2) {
-    Say("{}Verbs: {}.\nkeymill VERB --help says more.\n", kShortHelp,
-        fmt::join(VerbNames(app), ", "));
+    Say("keymill hands out short, unique keys.\n\n{}\nVerbs: {}.\nkeymill VERB --help says more.\n",
+        kExamples, fmt::join(VerbNames(app), ", "));
     return kExitUsage;
   }
   if (const std::string unknown = UnknownVerb(app, argc, argv); !unknown.empty()) {

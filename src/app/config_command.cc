@@ -4,22 +4,17 @@
 // with.
 
 #include <algorithm>
-#include <cerrno>
 #include <string_view>
-#include <system_error>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "app/cli.h"
 #include "app/commands.h"
 #include "app/config/config_template.h"
 #include "app/config/quote.h"
 #include "app/output.h"
-#include "base/descriptor.h"
+#include "app/text_file.h"
 
 namespace keymill::app {
 namespace {
@@ -95,28 +90,6 @@ void PrintJson(const Config& config) {
   Print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// Never over a file that is there: somebody may have worked on it.
-Status WriteFile(const std::string& path, std::string_view text, bool force) {
-  const auto failed = [&](int error) {
-    return Status(Code::kUnavailable,
-                  fmt::format("write {}: {}", path, std::generic_category().message(error)));
-  };
-  const int how = force ? O_TRUNC : O_EXCL;
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644));
-  if (file.get() < 0 && errno == EEXIST) {
-    return {Code::kAlreadyExists,
-            fmt::format("{} exists; --force writes over it, - prints the text instead", path)};
-  }
-  if (file.get() < 0) return failed(errno);
-  while (!text.empty()) {
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return failed(errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 }  // namespace
 
 int RunConfigShow(const ConfigFlags& flags) {
@@ -151,7 +124,14 @@ int RunConfigInit(const ConfigFlags& flags) {
     return kExitOk;
   }
   const std::string path = flags.file.empty() ? "keymill.yml" : flags.file;
-  if (Status written = WriteFile(path, text, flags.force); !written.ok()) return Fail(written);
+  // Never over a file that is there unasked: somebody may have worked on it.
+  const Status written = WriteTextFile(path, text, flags.force);
+  if (written.code() == Code::kAlreadyExists) {
+    return Fail(
+        {written.code(),
+         fmt::format("{}; --force writes over it, - prints the text instead", written.message())});
+  }
+  if (!written.ok()) return Fail(written);
   Say("keymill: wrote {}; keymill config check tells whether it is still fine after a change\n",
       path);
   return kExitOk;

@@ -16,6 +16,19 @@ from proof import ScenarioTest
 
 OK, FAILURE, USAGE, REFUSED = 0, 1, 2, 78
 
+SHORT_HELP = """\
+keymill hands out short, unique keys.
+
+  keymill serve                     run the server on 127.0.0.1:8080
+  keymill mint -n 5                 five keys, without a server
+  keymill plan --length 6 --rate 5/s
+                                    how long 6 symbols last, how easily one is guessed
+
+Verbs: serve, mint, explain, keyspace, recover, plan, config, verify, bench, healthcheck, version, \
+completion, manpage.
+keymill VERB --help says more.
+"""
+
 
 class Usage(ScenarioTest):
     def keymill(self, *arguments, code=OK, env=None):
@@ -55,9 +68,16 @@ class Usage(ScenarioTest):
                  "unknown verb keyspace crate; did you mean keyspace create?\n" + verbs),
                 (("keyspace",), "keyspace needs a verb\n" + verbs),
                 (("mnit",), "unknown verb mnit; did you mean mint?\nVerbs: serve, mint, explain, "
-                 "keyspace, recover, plan, config, verify, bench, healthcheck, version.\n")):
+                 "keyspace, recover, plan, config, verify, bench, healthcheck, version, "
+                 "completion, manpage.\n")):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.keymill(*arguments, code=USAGE).stderr, "keymill: " + said)
+
+    def test_alone_it_shows_examples_and_its_verbs(self):
+        done = self.keymill(code=USAGE)
+        self.assertEqual((done.stdout, done.stderr), ("", SHORT_HELP))
+        for line in re.findall(r"(?m)^  (keymill \S+)", SHORT_HELP):
+            self.keymill(*line.split()[1:], "--help")
 
     def test_an_unknown_keyspace_is_told_with_the_one_that_was_meant(self):
         self.keymill("keyspace", "create", "orders")
@@ -83,7 +103,8 @@ class Usage(ScenarioTest):
         self.keymill("keyspace", "create", "--blocklist", "foo,bar", "flag-first")
 
     def test_every_flag_has_a_description(self):
-        for verb in (("serve",), ("mint",), ("keyspace", "create"), ("verify",)):
+        for verb in (("serve",), ("mint",), ("keyspace", "create"), ("verify",), ("plan",),
+                     ("config", "show"), ("config", "init"), ("healthcheck",), ("manpage",)):
             with self.subTest(verb=verb):
                 # A long flag has its text in the next line.
                 text = re.sub(r"\n {20,}", "  ", self.keymill(*verb, "--help").stdout)
