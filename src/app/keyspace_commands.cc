@@ -46,7 +46,7 @@ void PrintJson(const mint::KeyspaceInfo& info) {
   Print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-void PrintShow(const mint::KeyspaceInfo& info) {
+void PrintShow(const mint::KeyspaceInfo& info, bool warn) {
   Print("name       {}\n", info.record.name);
   Print("kind       {}\n", KindName(info.recipe.kind));
   Print("state      {}{}\n", KeyspaceStateName(info.record.state),
@@ -57,8 +57,13 @@ void PrintShow(const mint::KeyspaceInfo& info) {
   Print("left       {}\n", info.left);
   Print("exhausted  {}\n", Forecast(info));
   if (const Result<keys::Plan> plan = PlanOf(info); plan.ok()) {
-    for (const auto& [name, text] : PlanNature(*plan, static_cast<double>(info.used))) {
+    const double rate = AverageRate(info);
+    const std::string rate_text = rate > 0 ? fmt::format("{:.3g}/s", rate) : "";
+    for (const auto& [name, text] : PlanNature(*plan, rate_text, static_cast<double>(info.used))) {
       Print("{:<10} {}\n", name, text);
+    }
+    for (const keys::PlanWarning& warning : plan->warnings) {
+      if (warn) Print("warning    {}\n", warning.text);
     }
   }
   Print("created    {}\n", api::http::IsoTime(info.record.created_at_ms));
@@ -89,13 +94,13 @@ Status DescribeCreate(mint::Engine& engine, const Status& status, std::string_vi
                       name)};
 }
 
-int Show(mint::Engine& engine, const KeyspaceFlags& flags) {
+int Show(mint::Engine& engine, const KeyspaceFlags& flags, bool warn = false) {
   Result<mint::KeyspaceInfo> info = engine.Describe(flags.name);
   if (!info.ok()) return Fail(Describe(engine, info.status(), flags.name));
   if (flags.json) {
     PrintJson(*info);
   } else {
-    PrintShow(*info);
+    PrintShow(*info, warn);
   }
   return kExitOk;
 }
@@ -139,7 +144,7 @@ int RunKeyspaceList(const KeyspaceFlags& flags) {
 int RunKeyspaceShow(const KeyspaceFlags& flags) {
   Result<embed::Opened> opened = Open(flags.common);
   if (!opened.ok()) return Fail(opened.status());
-  return Show(*opened->engine, flags);
+  return Show(*opened->engine, flags, /*warn=*/true);
 }
 
 int RunKeyspaceCreate(const KeyspaceFlags& flags) {

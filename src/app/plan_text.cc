@@ -119,8 +119,10 @@ std::string AmountText(double amount) {
   return load::CountText(static_cast<std::uint64_t>(std::round(amount)));
 }
 
-std::vector<PlanRow> PlanNature(const keys::Plan& plan, std::optional<double> issued) {
+std::vector<PlanRow> PlanNature(const keys::Plan& plan, std::string_view rate_text,
+                                std::optional<double> issued) {
   std::vector<PlanRow> rows;
+  rows.emplace_back("lifetime", Lifetime(plan, rate_text));
   if (plan.countable) {
     rows.emplace_back("guess", "easy: whoever has one key can count to the others");
     rows.emplace_back("collision", "none: each number is used once");
@@ -147,8 +149,7 @@ std::vector<PlanRow> PlanRows(const Recipe& recipe, const keys::Plan& plan,
   rows.emplace_back("key", SizeText(plan));
   rows.emplace_back("capacity", fmt::format("{} ({})", plan.capacity,
                                             AmountText(static_cast<double>(plan.capacity))));
-  rows.emplace_back("lifetime", Lifetime(plan, rate_text));
-  for (PlanRow& row : PlanNature(plan, {})) rows.push_back(std::move(row));
+  for (PlanRow& row : PlanNature(plan, rate_text, {})) rows.push_back(std::move(row));
   return rows;
 }
 

@@ -32,12 +32,12 @@ std::string AmountText(double amount);
 
 using PlanRow = std::pair<std::string_view, std::string>;
 
-// Guess, collision and storage: what does not depend on a rate. `issued` adds the odds with so
-// many keys issued.
-std::vector<PlanRow> PlanNature(const keys::Plan& plan, std::optional<double> issued);
+// Lifetime, guess, collision and storage: what a keyspace is shown with. `rate_text` is "" without
+// a rate: then lifetimes at a few rates are told. `issued` adds the odds with so many keys issued.
+std::vector<PlanRow> PlanNature(const keys::Plan& plan, std::string_view rate_text,
+                                std::optional<double> issued);
 
-// All lines of `keymill plan`, without the warnings. `rate_text` is "" without a rate: then
-// lifetimes at a few rates are told.
+// All lines of `keymill plan`, without the warnings.
 std::vector<PlanRow> PlanRows(const Recipe& recipe, const keys::Plan& plan,
                               std::string_view rate_text);
 

@@ -86,8 +86,8 @@ TEST(PlanTextTest, WithoutARateItTellsAFew) {
 
 TEST(PlanTextTest, OddsOfTodayComeFirst) {
   const keys::Plan plan = *keys::MakePlan(DefaultRecipe(Kind::kShuffled), 0);
-  EXPECT_EQ(PlanNature(plan, 1e9).front().second, "1 in 3,522 now; 1 in 2 when half full");
-  EXPECT_EQ(PlanNature(plan, 0).front().second, "none now; 1 in 2 when half full");
+  EXPECT_EQ(PlanNature(plan, "", 1e9).at(1).second, "1 in 3,522 now; 1 in 2 when half full");
+  EXPECT_EQ(PlanNature(plan, "", 0).at(1).second, "none now; 1 in 2 when half full");
 }
 
 TEST(PlanTextTest, JsonHasEverything) {

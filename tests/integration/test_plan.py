@@ -65,7 +65,9 @@ class Plan(ScenarioTest):
         self.keymill("mint", "links", "-n", "1000")
         text = self.keymill("keyspace", "show", "links").stdout
         self.assertRegex(text, r"(?m)^guess      1 in 3,521,614,606 now; 1 in 2 when half full$")
+        self.assertRegex(text, r"(?m)^lifetime   .*, 112 years at 1000/s, ")
         self.assertRegex(text, r"(?m)^collision  none: ")
+        self.assertNotIn("warning", text)
         told = json.loads(self.keymill("keyspace", "show", "links", "-o", "json").stdout)
         self.assertEqual(told["plan"]["guess_odds"]["half_full"], 0.5)
         self.assertEqual(told["plan"]["collision_odds"], 0)
@@ -73,6 +75,9 @@ class Plan(ScenarioTest):
     def test_a_regrettable_recipe_is_warned_of_when_it_is_created(self):
         done = self.keymill("keyspace", "create", "short", "--length", "5")
         self.assertRegex(done.stderr, r"^keymill: warning: .* one guess in a million .*\n$")
+        self.assertNotIn("warning", done.stdout)
+        self.assertRegex(self.keymill("keyspace", "show", "short").stdout,
+                         r"(?m)^warning    .* one guess in a million ")
         done = self.keymill("keyspace", "create", "few", "--kind", "sequence", "--alphabet",
                             "decimal", "--length", "4")
         self.assertIn("warning: there are only 9999 keys", done.stderr)
