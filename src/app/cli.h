@@ -18,6 +18,10 @@ inline constexpr int kExitRefused = 78;  // EX_CONFIG: configuration or store re
 
 std::string_view Version();
 
+// The commit that this program was built from, with "-dirty" if something was changed since;
+// "unknown" when the build had no repository.
+std::string_view Commit();
+
 // Says what went wrong on stderr and returns the exit code that fits it.
 int Fail(const Status& status);
 

@@ -13,7 +13,9 @@ namespace {
 
 void AddBuildInfo(MetricFamilies& families) {
   families.Gauge("keymill_build_info", "Always 1; the labels say which program this is.")
-      .Add(1, {{"version", std::string(Version())}, {"compiler", __VERSION__}});
+      .Add(1, {{"version", std::string(Version())},
+               {"commit", std::string(Commit())},
+               {"compiler", __VERSION__}});
 }
 
 void AddMint(const mint::Engine* engine, MetricFamilies& families) {

@@ -31,6 +31,7 @@ int RunVersion(bool json) {
   using Json = nlohmann::ordered_json;
   Json told;
   told["version"] = Version();
+  told["commit"] = Commit();
   told["build"] = KEYMILL_BUILD_TYPE;
   told["compiler"] = kCompiler;
   told["libraries"] = {{"boost", BOOST_LIB_VERSION}, {"openssl", OpenSSL_version(OPENSSL_VERSION)}};
