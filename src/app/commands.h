@@ -25,13 +25,16 @@ struct CommonFlags {
   std::vector<std::pair<std::string, std::string>> settings;  // By setting path.
 };
 
-// What this process was told, .env aside.
-ConfigInputs ProcessInputs(const CommonFlags& flags);
+// What `serve` runs with if it is told what this process was told: reads .env, too.
+Result<Config> LoadServeConfig(const CommonFlags& flags);
 
 // The configuration of this process; sets up the log. Only `serve` (`serving`) reads .env;
 // the other verbs say so when there is one that means something to it. A store in memory is
 // remarked on.
 Result<Config> ReadConfig(const CommonFlags& flags, bool serving);
+
+// How blocks are to be reserved.
+mint::RefillOptions ConfiguredRefill(const Settings& settings);
 
 // The configured store, with the configured keyspaces in it.
 Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptions engine = {});

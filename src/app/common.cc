@@ -37,8 +37,7 @@ void Remark(const ConfigInputs& inputs, const Settings& settings, bool serving) 
       fmt::join(names, ", "));
 }
 
-}  // namespace
-
+// What this process was told, .env aside.
 ConfigInputs ProcessInputs(const CommonFlags& flags) {
   ConfigInputs inputs;
   inputs.flags = flags.settings;
@@ -54,6 +53,14 @@ ConfigInputs ProcessInputs(const CommonFlags& flags) {
     inputs.environment_names.emplace_back(text.substr(0, text.find('=')));
   }
   return inputs;
+}
+
+}  // namespace
+
+Result<Config> LoadServeConfig(const CommonFlags& flags) {
+  ConfigInputs inputs = ProcessInputs(flags);
+  inputs.read_dot_env = true;
+  return LoadConfig(inputs);
 }
 
 Result<Config> ReadConfig(const CommonFlags& flags, bool serving) {
@@ -100,10 +107,16 @@ Status Explained(const Settings& settings, const Status& said) {
 
 }  // namespace
 
+mint::RefillOptions ConfiguredRefill(const Settings& settings) {
+  return {.block_size = settings.block_size,
+          .grow = settings.block_growth == "auto",
+          .runway_target = settings.runway_target};
+}
+
 Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptions engine) {
-  engine.refill.block_size = settings.block_size;
-  engine.refill.grow = settings.block_growth == "auto";
-  engine.refill.runway_target = settings.runway_target;
+  const bool ahead_of_need = engine.refill.ahead_of_need;
+  engine.refill = ConfiguredRefill(settings);
+  engine.refill.ahead_of_need = ahead_of_need;
   engine.keyspaces = settings.keyspaces;
   Result<embed::Opened> opened = embed::OpenEngine({.data_dir = settings.data_dir,
                                                     .store = settings.store,

@@ -21,13 +21,6 @@ namespace {
 
 constexpr std::size_t kValueSizeMax = 4096;
 
-// As `serve` reads it, .env included.
-Result<Config> Load(const CommonFlags& common) {
-  ConfigInputs inputs = ProcessInputs(common);
-  inputs.read_dot_env = true;
-  return LoadConfig(inputs);
-}
-
 std::string_view LayerName(Origin::Layer layer) {
   switch (layer) {
     case Origin::Layer::kFile:
@@ -93,7 +86,7 @@ void PrintJson(const Config& config) {
 }  // namespace
 
 int RunConfigShow(const ConfigFlags& flags) {
-  const Result<Config> config = Load(flags.common);
+  const Result<Config> config = LoadServeConfig(flags.common);
   if (!config.ok()) return Fail(config.status());
   if (flags.json) {
     PrintJson(*config);
@@ -106,7 +99,7 @@ int RunConfigShow(const ConfigFlags& flags) {
 int RunConfigCheck(const ConfigFlags& flags) {
   CommonFlags common = flags.common;
   if (!flags.file.empty()) common.config_file = flags.file;
-  const Result<Config> config = Load(common);
+  const Result<Config> config = LoadServeConfig(common);
   if (!config.ok()) return Fail(config.status());
   std::size_t set = 0;
   for (const auto& [path, origin] : config->origins) {

@@ -21,9 +21,7 @@ namespace {
 
 // Where this machine reaches the server that is configured here.
 Result<std::string> ConfiguredUrl(const CommonFlags& common) {
-  ConfigInputs inputs = ProcessInputs(common);
-  inputs.read_dot_env = true;  // As the server read it.
-  const Result<Config> config = LoadConfig(inputs);
+  const Result<Config> config = LoadServeConfig(common);
   if (!config.ok()) return config.status();
   const std::string& listen = config->settings.listen_http;
   const Result<ListenAddress> address = ParseListenAddress(listen);

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include "api/http/reply.h"
@@ -24,9 +25,11 @@
 #include "app/cli.h"
 #include "app/commands.h"
 #include "app/config/listen_address.h"
+#include "app/log_level_switch.h"
 #include "app/metrics_page.h"
 #include "app/output.h"
-#include "app/stop_signals.h"
+#include "app/reload.h"
+#include "app/signals.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "net/server.h"
@@ -102,9 +105,9 @@ Status WriteWhole(const std::string& path, const std::string& text) {
 
 class ServeRun {
  public:
-  ServeRun(Settings settings, std::string print_ports)
-      : settings_(std::move(settings)),
-        print_ports_(std::move(print_ports)),
+  ServeRun(Config config, ServeFlags flags)
+      : settings_(std::move(config.settings)),
+        flags_(std::move(flags)),
         service_({.request_timeout = settings_.request_timeout,
                   .router = {.forge = Serves(kForge)},
                   .version = std::string(Version()),
@@ -125,7 +128,20 @@ class ServeRun {
     Publish();
   }
 
+  // From any thread: the configuration is read again, as soon as the store is open.
+  void RequestReload() {
+    const MutexLock lock(mu_);
+    reload_ = true;
+    bell_.NotifyAll();
+  }
+
+  // From any thread: logs more, or as configured again.
+  void ChangeLogLevel() {
+    Log(LogLevel::kInfo, "serve", "log level {} now (SIGUSR2)", LogLevelName(log_level_.Flip()));
+  }
+
   int Run() {
+    ConfigureLogLevel();
     WarnOfCompat();
     opener_ = std::thread([this] { KeepOpening(); });
     // Nobody can connect before a store that answers at once is open.
@@ -184,15 +200,63 @@ class ServeRun {
         Log(LogLevel::kWarn, "serve", "{}; trying again, {} answers 503 meanwhile",
             news.waiting.ok() ? "the store does not answer" : news.waiting.message(), base_url_);
       }
-      AwaitChange(announced ? now + std::chrono::hours(1) : say_at);
+      if (AwaitChange(announced ? now + std::chrono::hours(1) : say_at) && announced) Reload();
     }
   }
 
-  void AwaitChange(MonotonicTime deadline) {
+  // Whether a reload is what changed.
+  bool AwaitChange(MonotonicTime deadline) {
     const MutexLock lock(mu_);
-    while (!changed_ && bell_.WaitUntil(mu_, deadline)) {
+    while (!changed_ && !(reload_ && news_.open) && bell_.WaitUntil(mu_, deadline)) {
     }
+    return !changed_ && news_.open && std::exchange(reload_, false);
   }
+
+  // All that is wrong with the new configuration is found before any of it takes effect.
+  void Reload() {
+    const Result<Config> fresh = LoadServeConfig(flags_.common);
+    if (!fresh.ok()) return KeepAsItWas(fresh.status());
+    const Settings& wanted = fresh->settings;
+    const app::Reload reload = CompareSettings(settings_, wanted);
+    for (const std::string& name : reload.keyspaces_gained) {
+      Result<mint::Engine::Created> created =
+          opened_.engine->Create(name, wanted.keyspaces.at(name));
+      if (!created.ok()) return KeepAsItWas(created.status());
+      opened_.engine->WarmUp(*created->keyspace);
+    }
+    SetLogLevel(std::min(Level(settings_), Level(wanted)));  // Whoever sees either, sees this.
+    TellReload(fresh->file, reload);
+    AdoptReloaded(wanted, settings_);
+    opened_.engine->SetRefill(ConfiguredRefill(settings_));
+    service_.SetRequestTimeout(settings_.request_timeout);
+    ConfigureLogLevel();
+  }
+
+  static void KeepAsItWas(const Status& why) {
+    Log(LogLevel::kError, "serve", "not reloaded, everything stays as it was: {}", why.message());
+  }
+
+  static void TellReload(const std::string& file, const app::Reload& reload) {
+    const auto tell = [](LogLevel level, std::string_view what,
+                         const std::vector<std::string>& list) {
+      if (!list.empty()) Log(level, "serve", "{}: {}", what, fmt::join(list, ", "));
+    };
+    Log(LogLevel::kInfo, "serve", "read {} again{}", file.empty() ? "the configuration" : file,
+        reload.empty() ? ": nothing changed" : "");
+    tell(LogLevel::kInfo, "changed", reload.now);
+    tell(LogLevel::kInfo, "new keyspaces", reload.keyspaces_gained);
+    tell(LogLevel::kWarn, "changed in the configuration, but needs a restart", reload.at_restart);
+    tell(LogLevel::kWarn,
+         "no longer in the configuration, but served until `keymill keyspace retire` ends them",
+         reload.keyspaces_dropped);
+  }
+
+  static LogLevel Level(const Settings& settings) {
+    const Result<LogLevel> level = ParseLogLevel(settings.log_level);
+    return level.ok() ? *level : LogLevel::kInfo;
+  }
+
+  void ConfigureLogLevel() { log_level_.Configure(Level(settings_)); }
 
   bool Serves(std::string_view peer) const {
     return std::find(settings_.compat.begin(), settings_.compat.end(), peer) !=
@@ -288,8 +352,8 @@ class ServeRun {
     } else {
       WriteMessage(BannerText(banner));
     }
-    if (print_ports_.empty()) return {};
-    return WriteWhole(print_ports_, fmt::format("{{\"http\":{}}}\n", server_->port()));
+    if (flags_.print_ports.empty()) return {};
+    return WriteWhole(flags_.print_ports, fmt::format("{{\"http\":{}}}\n", server_->port()));
   }
 
   // Ends the process with `code` when the store hangs in the middle of being opened: nothing
@@ -331,8 +395,9 @@ class ServeRun {
     }
   }
 
-  const Settings settings_;
-  const std::string print_ports_;
+  Settings settings_;  // The main thread's, and changes only once the opener is done.
+  const ServeFlags flags_;
+  LogLevelSwitch log_level_;
   embed::Opened opened_;        // The opener's until there is news of it.
   api::http::Service service_;  // After the engine: its worker must end first.
   // server_ for its own threads, which run before it is set and until it is destroyed.
@@ -345,6 +410,7 @@ class ServeRun {
   CondVar bell_;
   News news_ KEYMILL_GUARDED_BY(mu_);
   bool changed_ KEYMILL_GUARDED_BY(mu_) = false;  // Since the main thread looked.
+  bool reload_ KEYMILL_GUARDED_BY(mu_) = false;   // Asked for and not yet begun.
   bool opener_ended_ KEYMILL_GUARDED_BY(mu_) = false;
 };
 
@@ -354,10 +420,12 @@ int RunServe(const ServeFlags& flags) {
   Result<Config> config = ReadConfig(flags.common, /*serving=*/true);
   if (!config.ok()) return Fail(config.status());
   std::signal(SIGPIPE, SIG_IGN);
-  StopSignals::Block();
+  Signals::Block();
   RaiseFileLimit();
-  ServeRun run(config->settings, flags.print_ports);
-  const StopSignals signals([&run] { run.RequestStop(); });
+  ServeRun run(*std::move(config), flags);
+  const Signals signals({.stop = [&run] { run.RequestStop(); },
+                         .reload = [&run] { run.RequestReload(); },
+                         .change_log_level = [&run] { run.ChangeLogLevel(); }});
   return run.Run();
 }
 

@@ -1,15 +1,17 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
-#include "app/stop_signals.h"
+#include "app/signals.h"
 
 #include <csignal>
 #include <cstdlib>
 #include <utility>
 
+#include <fcntl.h>
 #include <pthread.h>
 
 #include "app/cli.h"
 #include "app/output.h"
+#include "base/descriptor.h"
 
 namespace keymill::app {
 namespace {
@@ -19,10 +21,19 @@ constexpr int kWake = SIGUSR1;  // From ourselves. Anybody else's is ignored.
 sigset_t Awaited() {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, kWake);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR2, kWake}) sigaddset(&set, signal);
   return set;
+}
+
+bool HasTerminal() {
+  return Descriptor(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)).open();
+}
+
+// nohup asks for the opposite by ignoring SIGHUP.
+bool EndsWithTerminal() {
+  struct sigaction now {};
+  const bool ignored = ::sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+  return !ignored && HasTerminal();
 }
 
 }  // namespace
@@ -35,38 +46,51 @@ StopPolicy::Action StopPolicy::Next(MonotonicTime now) {
   return now - *first_ < kSameRequest ? Action::kIgnore : Action::kEndNow;
 }
 
-void StopSignals::Block() {
+void Signals::Block() {
   const sigset_t set = Awaited();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-StopSignals::StopSignals(std::function<void()> on_stop, const Clock& clock)
-    : on_stop_(std::move(on_stop)), clock_(clock) {
+Signals::Signals(SignalHandlers handlers, const Clock& clock)
+    : handlers_(std::move(handlers)), clock_(clock), ends_with_terminal_(EndsWithTerminal()) {
   Block();
   thread_ = std::thread([this] { Await(); });
 }
 
-StopSignals::~StopSignals() {
+Signals::~Signals() {
   ending_ = true;
   pthread_kill(thread_.native_handle(), kWake);
   thread_.join();
 }
 
-void StopSignals::Await() {
+void Signals::Await() {
   const sigset_t set = Awaited();
   while (!ending_) {
     int signal = 0;
     if (sigwait(&set, &signal) != 0 || signal == kWake) continue;
-    switch (policy_.Next(clock_.Monotonic())) {
-      case StopPolicy::Action::kStop:
-        on_stop_();
-        break;
-      case StopPolicy::Action::kIgnore:
-        break;
-      case StopPolicy::Action::kEndNow:
-        Say("keymill: stopped at once\n");
-        std::_Exit(kExitFailure);
+    if (signal == SIGUSR2) {
+      handlers_.change_log_level();
+    } else if (signal != SIGHUP) {
+      AskToStop();
+    } else if (ends_with_terminal_ && !HasTerminal()) {
+      // Whoever closed the window meant to end what ran in it.
+      AskToStop();
+    } else {
+      handlers_.reload();
     }
+  }
+}
+
+void Signals::AskToStop() {
+  switch (policy_.Next(clock_.Monotonic())) {
+    case StopPolicy::Action::kStop:
+      handlers_.stop();
+      break;
+    case StopPolicy::Action::kIgnore:
+      break;
+    case StopPolicy::Action::kEndNow:
+      Say("keymill: stopped at once\n");
+      std::_Exit(kExitFailure);
   }
 }
 

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
-#include "app/stop_signals.h"
+#include "app/signals.h"
 
 #include <gtest/gtest.h>
 

@@ -52,6 +52,10 @@ Result<LogLevel> ParseLogLevel(std::string_view name) {
                 fmt::format("log level \"{}\": use trace, debug, info, warn or error", name));
 }
 
+std::string_view LogLevelName(LogLevel level) {
+  return kLevels.at(static_cast<std::size_t>(level));
+}
+
 void SetUpLog(LogLevel level, LogFormat format) {
   LogState& state = State();
   state.json =

@@ -20,6 +20,7 @@ enum class LogFormat : std::uint8_t { kAuto, kText, kJson };
 
 // trace | debug | info | warn | error
 Result<LogLevel> ParseLogLevel(std::string_view name);
+std::string_view LogLevelName(LogLevel level);
 
 // Before the first message; text and info until then. kAuto is text on a terminal and JSON
 // otherwise. A library that embeds Keymill may turn the log off.

@@ -108,7 +108,8 @@ Engine::Engine(EngineOptions options, std::unique_ptr<Store> store,
       clock_(clock),
       store_(std::make_unique<store::MeteredStore>(std::move(store), clock)),
       witness_(std::move(witness)),
-      instance_(MakeInstanceName()) {}
+      instance_(MakeInstanceName()),
+      refill_(options_.refill) {}
 
 Engine::~Engine() { Close(); }
 

@@ -133,6 +133,9 @@ class Engine {
   // Reopens a quarantined keyspace above everything that the store and the witness know.
   Result<RecoverReport> Recover(std::string_view name);
 
+  // From now on blocks are reserved by these rules. May wait for a refill that is under way.
+  void SetRefill(const RefillOptions& refill);
+
   // Reserves the first block ahead of the first request.
   void WarmUp(Keyspace& keyspace);
 
@@ -217,6 +220,7 @@ class Engine {
   std::atomic<bool> closed_{false};
 
   Mutex refill_mu_;  // Held while a step runs: one at a time.
+  RefillOptions refill_ KEYMILL_GUARDED_BY(refill_mu_);
   MonotonicTime audit_due_ KEYMILL_GUARDED_BY(refill_mu_);
   MonotonicTime retry_not_before_ KEYMILL_GUARDED_BY(refill_mu_);
   bool reserving_ KEYMILL_GUARDED_BY(refill_mu_) = true;  // The last attempt worked.

@@ -77,7 +77,7 @@ bool Engine::Refill(Keyspace& keyspace) {
   for (int i = 0; i < kBlocksPerTurn; ++i) {
     std::optional<Keyspace::Granted> granted = keyspace.TakeWithheld();
     if (!granted) {
-      const std::uint32_t count = keyspace.WantedCount(options_.refill, clock_.Monotonic());
+      const std::uint32_t count = keyspace.WantedCount(refill_, clock_.Monotonic());
       if (count == 0) return true;
       std::vector<std::string> spent = keyspace.SpentBlocks();
       Result<Block> block = ReserveBlock(keyspace, count, spent);
@@ -273,6 +273,11 @@ void Engine::AuditOne(Keyspace& keyspace, const KeyspaceRecord& record, const Wi
     RecordWitness(keyspace, {record.rev, record.next}).Ignore();  // Retried at the next look.
   }
   keyspace.Observe(record);
+}
+
+void Engine::SetRefill(const RefillOptions& refill) {
+  const MutexLock lock(refill_mu_);
+  refill_ = refill;
 }
 
 void Engine::WarmUp(Keyspace& keyspace) {

@@ -266,8 +266,11 @@ class Server:
     def log(self):
         return self.log_path.read_text(encoding="utf-8", errors="replace")
 
+    def signal(self, number):
+        self.process.send_signal(number)
+
     def terminate(self):
-        self.process.send_signal(signal.SIGTERM)
+        self.signal(signal.SIGTERM)
 
     def wait(self, seconds=STOP_SECONDS):
         return self.process.wait(timeout=seconds)

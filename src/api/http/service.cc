@@ -46,7 +46,10 @@ Status LastingVerdict(mint::Keyspace& keyspace) {
 }  // namespace
 
 Service::Service(ServiceOptions options, const Clock& clock)
-    : options_(std::move(options)), clock_(clock), worker_(kDeferredMax) {}
+    : options_(std::move(options)),
+      clock_(clock),
+      request_timeout_(options_.request_timeout),
+      worker_(kDeferredMax) {}
 
 net::SessionFactory Service::Sessions() {
   return

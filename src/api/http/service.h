@@ -28,7 +28,7 @@
 namespace keymill::api::http {
 
 struct ServiceOptions {
-  // The longest that a request waits for a block, or for the store.
+  // The longest that a request waits for a block, or for the store, unless it is set anew.
   std::chrono::milliseconds request_timeout{2'000};
   RouterOptions router = {};
   std::string version = {};
@@ -48,6 +48,11 @@ class Service {
   void SetEngine(mint::Engine* engine) { engine_.store(engine, std::memory_order_release); }
   [[nodiscard]] mint::Engine* engine() const { return engine_.load(std::memory_order_acquire); }
 
+  // For requests that begin from now on.
+  void SetRequestTimeout(std::chrono::milliseconds timeout) {
+    request_timeout_.store(timeout, std::memory_order_relaxed);
+  }
+
   // From now on /readyz says 503.
   void SetDraining() { draining_.store(true, std::memory_order_relaxed); }
 
@@ -57,7 +62,7 @@ class Service {
 
   // When a request that begins now has waited for long enough.
   [[nodiscard]] MonotonicTime Deadline() const {
-    return clock_.Monotonic() + options_.request_timeout;
+    return clock_.Monotonic() + request_timeout_.load(std::memory_order_relaxed);
   }
 
   // The factory to hand to net::Server.
@@ -110,6 +115,7 @@ class Service {
 
   const ServiceOptions options_;
   const Clock& clock_;
+  std::atomic<std::chrono::milliseconds> request_timeout_;
   std::atomic<mint::Engine*> engine_{nullptr};
   std::atomic<bool> draining_{false};
   HttpMetrics metrics_;

@@ -130,6 +130,7 @@ struct SettingInfo {
   std::string_view legacy{};      // "PORT", or ""
   std::string_view summary{};     // One line, for --help.
   std::string_view value{};       // What its flag takes, for --help: "DURATION", "N".
+  bool reloads = false;           // Whether a running server takes a new value (SIGHUP).
 };
 const std::vector<SettingInfo>& SettingTable();
 

@@ -26,6 +26,9 @@ constexpr std::string_view kHead =
 # For each value a flag wins over the environment, the environment over this file, and this file
 # over the default. `keymill config show --origin` tells which one it was, `keymill config check`
 # whether all is well. ${NAME} and ${NAME:-default} stand for a variable, $$ for one $.
+#
+# SIGHUP makes a server read it again. What is marked "reloads" takes effect then, the rest at the
+# next start; the log says which.
 )";
 
 struct Explanation {
@@ -92,11 +95,12 @@ std::string Comment(std::string_view text, std::string_view indent) {
   return lines + "\n";
 }
 
-// "--block-size, KEYMILL_BLOCK_SIZE; a whole number in [1, 16777216]"
+// "--block-size, KEYMILL_BLOCK_SIZE; a whole number in [1, 16777216]; reloads"
 std::string Names(const SettingRow& row) {
   std::string names(row.info.flag);
   if (!names.empty()) names += ", ";
-  return fmt::format("{}{}; {}", names, row.info.env, row.expected);
+  return fmt::format("{}{}; {}{}", names, row.info.env, row.expected,
+                     row.info.reloads ? "; reloads" : "");
 }
 
 std::string Value(const SettingRow& row) {

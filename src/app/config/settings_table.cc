@@ -58,8 +58,8 @@ SettingRow NumberRow(SettingInfo info, std::uint32_t Settings::*member, std::uin
 SettingRow DurationRow(SettingInfo info, milliseconds Settings::*member, milliseconds min,
                        milliseconds max) {
   info.value = "DURATION";
-  const std::string expected = fmt::format("a duration in [{}, {}], such as 250ms, 1.5s or 2m",
-                                           DurationText(min), DurationText(max));
+  const std::string expected =
+      fmt::format("a duration in [{}, {}], such as 250ms", DurationText(min), DurationText(max));
   return {.info = info,
           .expected = expected,
           .parse = [=](Settings& settings, std::string_view text) -> Status {
@@ -183,7 +183,8 @@ SettingRow BlockSizeRow() {
                               .flag = "--block-size",
                               .env = "KEYMILL_BLOCK_SIZE",
                               .legacy = "RANGE_SIZE",
-                              .summary = "Numbers in the first block reserved from the store"},
+                              .summary = "Numbers in the first block reserved from the store",
+                              .reloads = true},
                              &Settings::block_size, 1, 1U << 24);
   row.from_legacy = BlockSizeFromRange;
   return row;
@@ -194,7 +195,8 @@ SettingRow LogLevelRow() {
                               .flag = "--log-level",
                               .env = "KEYMILL_LOG_LEVEL",
                               .legacy = "DEBUG_ENABLED",
-                              .summary = "trace, debug, info, warn or error"},
+                              .summary = "trace, debug, info, warn or error",
+                              .reloads = true},
                              &Settings::log_level, {"trace", "debug", "info", "warn", "error"});
   row.from_legacy = LogLevelFromDebug;
   return row;
@@ -215,7 +217,8 @@ SettingRow CompatRow() {
 SettingRow KeyspacesRow() {
   return {.info = {.path = "keyspaces",
                    .env = "KEYMILL_KEYSPACES",
-                   .summary = "Keyspaces to create when absent: {name: {kind: shuffled, …}, …}"},
+                   .summary = "Keyspaces to create when absent: {name: {kind: shuffled, …}, …}",
+                   .reloads = true},
           .expected = std::string(kKeyspacesExpected),
           .parse = [](Settings& settings, std::string_view text) -> Status {
             auto keyspaces = ParseKeyspaces(text);
@@ -250,17 +253,20 @@ std::vector<SettingRow> MakeRows() {
       ChoiceRow({.path = "block_growth",
                  .flag = "--block-growth",
                  .env = "KEYMILL_BLOCK_GROWTH",
-                 .summary = "auto: blocks follow demand; off: always block_size"},
+                 .summary = "auto: blocks follow demand; off: always block_size",
+                 .reloads = true},
                 &Settings::block_growth, {"auto", "off"}),
       DurationRow({.path = "runway_target",
                    .flag = "--runway-target",
                    .env = "KEYMILL_RUNWAY_TARGET",
-                   .summary = "How long minting should go on with the store gone"},
+                   .summary = "How long minting should go on with the store gone",
+                   .reloads = true},
                   &Settings::runway_target, 1s, 1h),
       DurationRow({.path = "request_timeout",
                    .flag = "--request-timeout",
                    .env = "KEYMILL_REQUEST_TIMEOUT",
-                   .summary = "Longest wait for a block before 503"},
+                   .summary = "Longest wait for a block before 503",
+                   .reloads = true},
                   &Settings::request_timeout, 10ms, 60s),
       NumberRow({.path = "threads",
                  .flag = "--threads",
@@ -275,12 +281,14 @@ std::vector<SettingRow> MakeRows() {
       DurationRow({.path = "drain_delay",
                    .flag = "--drain-delay",
                    .env = "KEYMILL_DRAIN_DELAY",
-                   .summary = "How long /readyz says 503 before the listener closes"},
+                   .summary = "How long /readyz says 503 before the listener closes",
+                   .reloads = true},
                   &Settings::drain_delay, 0s, 10min),
       DurationRow({.path = "shutdown_timeout",
                    .flag = "--shutdown-timeout",
                    .env = "KEYMILL_SHUTDOWN_TIMEOUT",
-                   .summary = "Longest that a clean stop may take"},
+                   .summary = "Longest that a clean stop may take",
+                   .reloads = true},
                   &Settings::shutdown_timeout, 1s, 1h),
       LogLevelRow(),
       ChoiceRow({.path = "log_format",
