@@ -105,6 +105,20 @@ Result<std::unique_ptr<WitnessFile>> WitnessFile::Open(const std::filesystem::pa
   return file;
 }
 
+Result<WitnessFile::View> WitnessFile::Peek(const std::filesystem::path& directory) {
+  const WitnessFile file(directory, kPatience);
+  Result<Contents> contents = file.Load();
+  if (!contents.ok()) return contents.status();
+  View view;
+  view.locations = contents->locations;
+  for (const auto& [ids, entry] : contents->keyspaces) {
+    view.keyspaces.push_back({ids.first, ids.second, entry.name, entry.seen});
+  }
+  std::error_code error;
+  view.exists = std::filesystem::exists(file.path(), error);
+  return view;
+}
+
 WitnessFile::WitnessFile(std::filesystem::path directory, std::chrono::milliseconds patience)
     : directory_(std::move(directory)), path_(directory_ / "witness"), patience_(patience) {}
 

@@ -39,6 +39,23 @@ class WitnessFile {
   static Result<std::unique_ptr<WitnessFile>> Open(const std::filesystem::path& directory,
                                                    std::chrono::milliseconds patience = kPatience);
 
+  // What a witness says, for people who look.
+  struct View {
+    bool exists = false;
+    std::map<std::string, std::string, std::less<>> locations;  // By store id.
+    struct Seen {
+      std::string store_id;
+      std::string keyspace_id;
+      std::string name;
+      Witness seen;
+    };
+    std::vector<Seen> keyspaces;
+  };
+  // Reads DIRECTORY/witness, which is replaced whole, without a lock and without creating
+  // anything.
+  // Errors: as Open.
+  static Result<View> Peek(const std::filesystem::path& directory);
+
   WitnessFile(const WitnessFile&) = delete;
   WitnessFile& operator=(const WitnessFile&) = delete;
 

@@ -51,6 +51,29 @@ class WitnessFileTest : public testing::Test {
   TempDir root_;
 };
 
+TEST_F(WitnessFileTest, ALookTellsAllAndCreatesNothing) {
+  auto nothing = WitnessFile::Peek(dir());
+  ASSERT_TRUE(nothing.ok()) << nothing.status().message();
+  EXPECT_FALSE(nothing->exists);
+  EXPECT_FALSE(std::filesystem::exists(dir()));
+
+  ASSERT_TRUE(Open()->Bind("s", "sqlite:/x", {{"k", "links", {3, 40}}}).ok());
+  std::filesystem::remove(dir() / "witness.lock");
+  const auto view = WitnessFile::Peek(dir());
+  ASSERT_TRUE(view.ok()) << view.status().message();
+  EXPECT_TRUE(view->exists);
+  EXPECT_EQ(view->locations.at("s"), "sqlite:/x");
+  ASSERT_EQ(view->keyspaces.size(), 1U);
+  EXPECT_EQ(view->keyspaces[0].store_id, "s");
+  EXPECT_EQ(view->keyspaces[0].keyspace_id, "k");
+  EXPECT_EQ(view->keyspaces[0].name, "links");
+  EXPECT_EQ(view->keyspaces[0].seen, (Witness{3, 40}));
+  EXPECT_FALSE(std::filesystem::exists(dir() / "witness.lock"));
+
+  WriteFile(dir() / "witness", "keymill-witness 1\n");
+  EXPECT_EQ(WitnessFile::Peek(dir()).code(), Code::kFailedPrecondition);
+}
+
 TEST_F(WitnessFileTest, MakesItsDirectoryForItsOwnerOnlyAndNoFileBeforeThereIsSomethingToSay) {
   const auto witness = Open();
   EXPECT_EQ(ModeOf(dir()), 0700U);

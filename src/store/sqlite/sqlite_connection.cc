@@ -133,7 +133,27 @@ class SqliteConnection final : public sql::Connection {
     return {};
   }
 
+  // Instead of SetUp, for a connection that only reads.
+  Status SetUpReader(MonotonicTime deadline) {
+    deadline_ = deadline;
+    sqlite3_progress_handler(db_, kStepsBetweenLooks, &SqliteConnection::OnProgress, this);
+    Status ours = CheckOurs();
+    if (sqlite3_extended_errcode(db_) == SQLITE_READONLY_ROLLBACK) {
+      return {Code::kUnknownOutcome,
+              fmt::format("read {}: a transaction was cut off and is not rolled back yet", path_)};
+    }
+    if (!ours.ok()) return ours;
+    return Query("PRAGMA trusted_schema = OFF", {}).status();
+  }
+
  private:
+  static constexpr int kStepsBetweenLooks = 10'000;  // Of SQLite's machine: well under 1 ms.
+
+  static int OnProgress(void* self) {
+    const auto& connection = *static_cast<const SqliteConnection*>(self);
+    return connection.clock_.Monotonic() >= connection.deadline_ ? 1 : 0;
+  }
+
   static int OnBusy(void* self, int tries) {
     const auto& connection = *static_cast<const SqliteConnection*>(self);
     if (connection.clock_.Monotonic() >= connection.deadline_) return 0;
@@ -247,6 +267,26 @@ Result<std::unique_ptr<sql::Connection>> OpenSqliteConnection(const std::filesys
   }
   auto connection = std::make_unique<SqliteConnection>(db, path.string(), clock);
   if (Status ready = connection->SetUp(deadline); !ready.ok()) return ready;
+  return std::unique_ptr<sql::Connection>(std::move(connection));
+}
+
+Result<std::unique_ptr<sql::Connection>> OpenSqliteReader(const std::filesystem::path& path,
+                                                          const Clock& clock,
+                                                          MonotonicTime deadline) {
+  if (HoldsNothing(path)) {
+    return Status(Code::kNotFound,
+                  fmt::format("read {}: there is no such database", path.string()));
+  }
+  sqlite3* db = nullptr;
+  const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
+  const int code = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
+  if (code != SQLITE_OK) {
+    Status failed = SqliteError(db, code, "read", path.string());
+    sqlite3_close_v2(db);
+    return failed;
+  }
+  auto connection = std::make_unique<SqliteConnection>(db, path.string(), clock);
+  if (Status ready = connection->SetUpReader(deadline); !ready.ok()) return ready;
   return std::unique_ptr<sql::Connection>(std::move(connection));
 }
 

@@ -18,4 +18,17 @@ Result<std::unique_ptr<sql::Connection>> OpenSqliteConnection(const std::filesys
                                                               bool create, const Clock& clock,
                                                               MonotonicTime deadline);
 
+// A connection that cannot change anything: it creates no file, undoes no transaction and sets
+// no mode. `deadline` bounds every statement, however much there is to read.
+// REQUIRES: the file is not in WAL mode: reading it would create files beside it.
+// Errors:
+//   kNotFound            the file is missing or holds nothing.
+//   kFailedPrecondition  it is no SQLite database, or another program's.
+//   kUnknownOutcome      a transaction was cut off; its journal must be rolled back, by a writer.
+//   kInternal            it is damaged.
+//   kUnavailable         locked by another process until the deadline, or not accessible.
+Result<std::unique_ptr<sql::Connection>> OpenSqliteReader(const std::filesystem::path& path,
+                                                          const Clock& clock,
+                                                          MonotonicTime deadline);
+
 }  // namespace keymill::store

@@ -14,7 +14,6 @@
 #include "store/sqlite/sqlite_connection.h"
 
 namespace keymill::store {
-namespace {
 
 // Schema texts are promises: append versions, never edit one.
 const sql::Dialect& SqliteDialect() {
@@ -39,6 +38,8 @@ const sql::Dialect& SqliteDialect() {
       }}};
   return *dialect;
 }
+
+namespace {
 
 class SqliteDriver final : public sql::Driver {
  public:

@@ -14,6 +14,8 @@
 #include "keymill/clock.h"
 #include "keymill/store.h"
 
+#include "store/sql/connection.h"
+
 namespace keymill::store {
 
 struct SqliteOptions {
@@ -23,6 +25,9 @@ struct SqliteOptions {
   // file stays empty until Store::Establish.
   bool create = false;
 };
+
+// SQLite's words, and every version of the schema.
+const sql::Dialect& SqliteDialect();
 
 // Errors:
 //   kNotFound            the file is missing or holds nothing, and `create` is false.

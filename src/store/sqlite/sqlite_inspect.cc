@@ -1,0 +1,141 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "store/sqlite/sqlite_inspect.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/descriptor.h"
+#include "store/sql/rows.h"
+#include "store/sql/schema.h"
+#include "store/sqlite/sqlite_connection.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace keymill::store {
+namespace {
+
+using State = SqliteInspection::State;
+
+State StateOf(Code code) {
+  switch (code) {
+    case Code::kNotFound:
+      return State::kAbsent;
+    case Code::kFailedPrecondition:
+      return State::kNotOurs;
+    case Code::kUnknownOutcome:
+      return State::kHotJournal;
+    case Code::kInternal:
+      return State::kDamaged;
+    default:
+      return State::kLocked;
+  }
+}
+
+// What the file shows without SQLite. Returns whether there is more to see.
+bool LookAtFile(const std::filesystem::path& path, SqliteInspection& seen) {
+  // Not O_RDONLY alone: a pipe by this name would never open.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info {};
+  if (!file.open() || ::fstat(file.get(), &info) != 0) {
+    const int error = errno;
+    if (error == ENOENT) return false;
+    seen.state = State::kUnreadable;
+    seen.said = std::generic_category().message(error);
+    return false;
+  }
+  if (!S_ISREG(info.st_mode)) {
+    seen.state = State::kUnreadable;
+    seen.said = "this is not a file";
+    return false;
+  }
+  seen.bytes = static_cast<std::uint64_t>(info.st_size);
+  if (seen.bytes == 0) return false;
+  // The format's version for readers: 2 is WAL (sqlite.org/fileformat2.html).
+  std::array<unsigned char, 20> head{};
+  const ssize_t size = ::pread(file.get(), head.data(), head.size(), 0);
+  if (size == static_cast<ssize_t>(head.size()) && head[0] == 'S' && head[19] == 2) {
+    seen.state = State::kWal;
+    return false;
+  }
+  return true;
+}
+
+Status ReadContents(sql::Connection& db, SqliteInspection& seen) {
+  Result<std::uint32_t> version = sql::SchemaVersion(db, SqliteDialect());
+  if (!version.ok()) return version.status();
+  seen.schema_version = *version;
+  if (*version == 0) {
+    seen.state = State::kNoSchema;
+    return {};
+  }
+  seen.state = State::kReadable;
+  Result<StoreIdentity> identity = sql::ReadIdentity(db);
+  if (!identity.ok()) return identity.status();
+  seen.store_id = identity->store_id;
+  if (*version > seen.schema_known) return {};  // Its tables may be other ones.
+  Result<std::vector<KeyspaceRecord>> keyspaces = sql::SelectAllKeyspaces(db);
+  if (!keyspaces.ok()) return keyspaces.status();
+  seen.keyspaces = *std::move(keyspaces);
+  // A ledger too long to be read in time is no reason to know nothing.
+  Result<std::vector<sql::Row>> newest =
+      db.Query("SELECT coalesce(max(reserved_at_ms), 0) FROM keymill_ledger", {});
+  if (!newest.ok() && newest.code() != Code::kUnavailable) return newest.status();
+  if (newest.ok()) {
+    const auto* const ms = std::get_if<std::int64_t>(&newest->front().at(0));
+    if (ms != nullptr) seen.newest_ms = *ms;
+  }
+  for (const KeyspaceRecord& each : seen.keyspaces) {
+    seen.newest_ms = std::max(seen.newest_ms, each.created_at_ms);
+  }
+  return {};
+}
+
+void QuickCheck(sql::Connection& db, SqliteInspection& seen) {
+  Result<std::vector<sql::Row>> rows = db.Query("PRAGMA quick_check(1)", {});
+  if (!rows.ok()) {
+    if (rows.code() == Code::kInternal) seen.damage = rows.status().message();
+    seen.checked = rows.code() == Code::kInternal;
+    return;  // Otherwise out of time: nothing is known.
+  }
+  seen.checked = true;
+  for (const sql::Row& row : *rows) {
+    const auto* const text = std::get_if<std::string>(&row.at(0));
+    if (text != nullptr && *text != "ok" && seen.damage.empty()) seen.damage = *text;
+  }
+}
+
+}  // namespace
+
+SqliteInspection InspectSqlite(const std::filesystem::path& path, const Clock& clock,
+                               std::chrono::milliseconds patience) {
+  SqliteInspection seen;
+  seen.schema_known = static_cast<std::uint32_t>(SqliteDialect().migrations.size());
+  if (!LookAtFile(path, seen)) return seen;
+  const auto refuse = [&](const Status& why) {
+    seen.state = StateOf(why.code());
+    seen.said = why.message();
+    return seen;
+  };
+  Result<std::unique_ptr<sql::Connection>> opened =
+      OpenSqliteReader(path, clock, clock.Monotonic() + patience);
+  if (!opened.ok()) return refuse(opened.status());
+  sql::Connection& db = **opened;
+  // One transaction: the figures belong together.
+  if (Status begun = db.Begin(sql::Access::kRead, clock.Monotonic() + patience); !begun.ok()) {
+    return refuse(begun);
+  }
+  if (Status read = ReadContents(db, seen); !read.ok()) return refuse(read);
+  QuickCheck(db, seen);
+  db.Rollback();
+  return seen;
+}
+
+}  // namespace keymill::store
