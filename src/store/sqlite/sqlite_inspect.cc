@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +40,23 @@ State StateOf(Code code) {
   }
 }
 
+// Whether a journal waits to be rolled back. SQLite would find out as well, but as root it gives
+// the journal to the database's owner in passing.
+bool JournalIsHot(const std::filesystem::path& path, int database) {
+  const Descriptor journal(::open((path.string() + "-journal").c_str(), O_RDONLY | O_CLOEXEC));
+  char first = 0;  // Zero until the journal is whole.
+  if (!journal.open() || ::pread(journal.get(), &first, 1, 0) != 1 || first == 0) return false;
+  // Whoever writes holds this byte (sqlite.org/lockingv3.html) until the journal is gone.
+  struct flock reserved {};
+  reserved.l_type = F_WRLCK;
+  reserved.l_whence = SEEK_SET;
+  reserved.l_start = 0x40000001;
+  reserved.l_len = 1;
+  struct stat info {};
+  return ::fcntl(database, F_GETLK, &reserved) == 0 && reserved.l_type == F_UNLCK &&
+         ::fstat(journal.get(), &info) == 0 && info.st_nlink > 0;
+}
+
 // What the file shows without SQLite. Returns whether there is more to see.
 bool LookAtFile(const std::filesystem::path& path, SqliteInspection& seen) {
   // Not O_RDONLY alone: a pipe by this name would never open.
@@ -63,6 +81,12 @@ bool LookAtFile(const std::filesystem::path& path, SqliteInspection& seen) {
   const ssize_t size = ::pread(file.get(), head.data(), head.size(), 0);
   if (size == static_cast<ssize_t>(head.size()) && head[0] == 'S' && head[19] == 2) {
     seen.state = State::kWal;
+    return false;
+  }
+  if (JournalIsHot(path, file.get())) {
+    seen.state = State::kHotJournal;
+    seen.said =
+        fmt::format("a transaction on {} was cut off and is not rolled back yet", path.string());
     return false;
   }
   return true;

@@ -29,17 +29,17 @@ struct SqliteInspection {
     kUnreadable,  // The file cannot be opened.
   };
   State state = State::kAbsent;
-  std::string said;         // By SQLite or the system, where `state` is no good news.
+  std::string said = {};    // By SQLite or the system, where `state` is no good news.
   std::uint64_t bytes = 0;  // Of the file.
 
   std::uint32_t schema_version = 0;
   std::uint32_t schema_known = 0;  // The newest that this program can use.
-  std::string store_id;
-  std::vector<KeyspaceRecord> keyspaces;  // Of a schema that is known.
-  std::int64_t newest_ms = 0;             // The latest time that the store has recorded, or 0.
+  std::string store_id = {};
+  std::vector<KeyspaceRecord> keyspaces = {};  // Of a schema that is known.
+  std::int64_t newest_ms = 0;                  // The latest time that the store has recorded, or 0.
 
-  bool checked = false;  // quick_check came to its end in time.
-  std::string damage;    // What it found, or "".
+  bool checked = false;     // quick_check came to its end in time.
+  std::string damage = {};  // What it found, or "".
 };
 
 // Waits for locks for at most `patience`, and reads for at most as long again: while somebody
