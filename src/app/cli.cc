@@ -43,6 +43,7 @@ struct Parsed {
   PlanFlags plan;
   ConfigFlags config;
   HealthcheckFlags healthcheck;
+  DoctorFlags doctor;
   std::string shell;
   std::string man_dir;
   RecipeFlags create_words;
@@ -282,6 +283,21 @@ void AddHealthcheck(CLI::App& app, Parsed& parsed) {
   });
 }
 
+void AddDoctor(CLI::App& app, Parsed& parsed) {
+  CLI::App* const verb = app.add_subcommand(
+      "doctor", "Examine store and host, say how to fix what is found; changes nothing");
+  verb->footer("Exit 0 when nothing is found, 1 when there is a warning or a problem.");
+  AddOutput(*verb, parsed);
+  AddSettings(*verb, parsed, {});
+  verb->callback([&parsed] {
+    parsed.run = [&parsed] {
+      parsed.doctor.common = Common(parsed);
+      parsed.doctor.json = parsed.output == "json";
+      return RunDoctor(parsed.doctor);
+    };
+  });
+}
+
 void AddVersion(CLI::App& app, Parsed& parsed) {
   CLI::App* const verb = app.add_subcommand("version", "The version of this program");
   AddOutput(*verb, parsed);
@@ -355,6 +371,7 @@ int RunCli(int argc, char** argv) {
   AddVerify(app, parsed);
   AddBench(app, parsed.run);
   AddHealthcheck(app, parsed);
+  AddDoctor(app, parsed);
   AddVersion(app, parsed);
   AddCompletion(app, parsed);
   AddManpage(app, parsed);

@@ -110,6 +110,12 @@ struct HealthcheckFlags {
 };
 int RunHealthcheck(const HealthcheckFlags& flags);
 
+struct DoctorFlags {
+  CommonFlags common;
+  bool json = false;
+};
+int RunDoctor(const DoctorFlags& flags);
+
 int RunVersion(bool json);
 
 }  // namespace keymill::app

@@ -31,11 +31,7 @@ Result<std::string> ConfiguredUrl(const CommonFlags& common) {
                               "is: keymill healthcheck http://HOST:PORT",
                               listen));
   }
-  std::string host = address->host;
-  if (host == "0.0.0.0") host = "127.0.0.1";
-  if (host == "::") host = "::1";
-  const bool v6 = host.find(':') != std::string::npos;
-  return fmt::format("http://{}{}{}:{}", v6 ? "[" : "", host, v6 ? "]" : "", address->port);
+  return UrlOf(*address);
 }
 
 // The lines of failed checks begin with [-].

@@ -25,6 +25,7 @@
 #include "app/cli.h"
 #include "app/commands.h"
 #include "app/config/listen_address.h"
+#include "app/file_limit.h"
 #include "app/log_level_switch.h"
 #include "app/metrics_page.h"
 #include "app/output.h"
@@ -59,7 +60,7 @@ void RaiseFileLimit() {
 // Whoever is one connection too many is told so; one file too many would be everybody's trouble,
 // the refiller's above all.
 std::uint32_t ConnectionsThatFit(std::uint32_t wanted, std::uint32_t threads) {
-  const rlim_t ours = 32 + 2 * rlim_t{threads};  // Each event loop has two.
+  const rlim_t ours = FilesBesideConnections(threads);
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted + ours) return wanted;
   const rlim_t fit = std::max<rlim_t>(limit.rlim_cur, ours + 1) - ours;

@@ -24,8 +24,8 @@ keymill hands out short, unique keys.
   keymill plan --length 6 --rate 5/s
                                     how long 6 symbols last, how easily one is guessed
 
-Verbs: serve, mint, explain, keyspace, recover, plan, config, verify, bench, healthcheck, version, \
-completion, manpage.
+Verbs: serve, mint, explain, keyspace, recover, plan, config, verify, bench, healthcheck, doctor, \
+version, completion, manpage.
 keymill VERB --help says more.
 """
 
@@ -68,8 +68,8 @@ class Usage(ScenarioTest):
                  "unknown verb keyspace crate; did you mean keyspace create?\n" + verbs),
                 (("keyspace",), "keyspace needs a verb\n" + verbs),
                 (("mnit",), "unknown verb mnit; did you mean mint?\nVerbs: serve, mint, explain, "
-                 "keyspace, recover, plan, config, verify, bench, healthcheck, version, "
-                 "completion, manpage.\n")):
+                 "keyspace, recover, plan, config, verify, bench, healthcheck, doctor, "
+                 "version, completion, manpage.\n")):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.keymill(*arguments, code=USAGE).stderr, "keymill: " + said)
 
@@ -104,7 +104,8 @@ class Usage(ScenarioTest):
 
     def test_every_flag_has_a_description(self):
         for verb in (("serve",), ("mint",), ("keyspace", "create"), ("verify",), ("plan",),
-                     ("config", "show"), ("config", "init"), ("healthcheck",), ("manpage",)):
+                     ("config", "show"), ("config", "init"), ("healthcheck",), ("doctor",),
+                     ("manpage",)):
             with self.subTest(verb=verb):
                 # A long flag has its text in the next line.
                 text = re.sub(r"\n {20,}", "  ", self.keymill(*verb, "--help").stdout)

@@ -79,6 +79,14 @@ Result<ListenAddress> ParseListenAddress(std::string_view text) {
   return ListenAddress{.host = std::string(host), .port = *port};
 }
 
+std::string UrlOf(const ListenAddress& address) {
+  std::string host = address.host;
+  if (host == "0.0.0.0") host = "127.0.0.1";
+  if (host == "::") host = "::1";
+  const bool v6 = host.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}", v6 ? "[" : "", host, v6 ? "]" : "", address.port);
+}
+
 Result<std::string> ResolveHost(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

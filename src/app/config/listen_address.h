@@ -20,6 +20,10 @@ struct ListenAddress {
 //   kInvalidArgument  anything else; the message quotes it and says what to write.
 Result<ListenAddress> ParseListenAddress(std::string_view text);
 
+// Where this machine reaches a listener on `address`: http://HOST:PORT. One on every address is
+// asked at the loopback one.
+std::string UrlOf(const ListenAddress& address);
+
 // The first address that `host` stands for, as text.
 // Errors:
 //   kFailedPrecondition  it stands for none; the message says what the resolver said.

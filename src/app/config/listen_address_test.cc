@@ -26,6 +26,13 @@ TEST(ListenAddressTest, SplitsHostAndPort) {
   EXPECT_EQ(name->port, 65535);
 }
 
+TEST(ListenAddressTest, AListenerOnEveryAddressIsReachedAtTheLoopbackOne) {
+  EXPECT_EQ(UrlOf({.host = "127.0.0.1", .port = 80}), "http://127.0.0.1:80");
+  EXPECT_EQ(UrlOf({.host = "0.0.0.0", .port = 8080}), "http://127.0.0.1:8080");
+  EXPECT_EQ(UrlOf({.host = "::", .port = 8080}), "http://[::1]:8080");
+  EXPECT_EQ(UrlOf({.host = "keys.example.org", .port = 1}), "http://keys.example.org:1");
+}
+
 TEST(ListenAddressTest, RefusesEverythingElse) {
   for (const char* text : {"8080",
                            "127.0.0.1",
