@@ -92,4 +92,11 @@ std::string ShellWord(std::string_view text) {
   return word + "'";
 }
 
+std::string OwnershipFix(std::uint32_t user, std::string_view path, bool directory) {
+  const std::string word = ShellWord(path);
+  return fmt::format(
+      "ask as the user that the server runs as; if that is {0}: chown {1}{0} {2} && chmod {3} {2}",
+      user, directory ? "-R " : "", word, directory ? 700 : 600);
+}
+
 }  // namespace keymill::app::doctor

@@ -39,4 +39,8 @@ std::string FindingsJson(const Findings& findings);
 // `text` as one word of a shell's command line.
 std::string ShellWord(std::string_view text);
 
+// What to do about a file or directory that `user`, who asks, may not use. Giving it to whoever
+// happens to ask would take it from the server.
+std::string OwnershipFix(std::uint32_t user, std::string_view path, bool directory);
+
 }  // namespace keymill::app::doctor

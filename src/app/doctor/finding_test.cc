@@ -50,5 +50,14 @@ TEST(FindingTest, APathIsOneWordOfACommand) {
   EXPECT_EQ(ShellWord(""), "''");
 }
 
+TEST(FindingTest, OwnershipGoesToTheServersUserOnly) {
+  EXPECT_EQ(OwnershipFix(990, "/srv/data", true),
+            "ask as the user that the server runs as; if that is 990: chown -R 990 /srv/data && "
+            "chmod 700 /srv/data");
+  EXPECT_EQ(OwnershipFix(990, "/my file", false),
+            "ask as the user that the server runs as; if that is 990: chown 990 '/my file' && "
+            "chmod 600 '/my file'");
+}
+
 }  // namespace
 }  // namespace keymill::app::doctor

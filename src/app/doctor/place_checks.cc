@@ -103,7 +103,7 @@ Finding CheckDirectory(const PlaceFacts& place) {
         place.name, Severity::kProblem,
         fmt::format("user {} cannot write to {}, which belongs to {} with mode {:03o}: {}",
                     place.user, place.path, place.owner, place.mode, Reason(place.access_error)),
-        fmt::format("chown -R {} {} && chmod 700 {}", place.user, word, word)};
+        OwnershipFix(place.user, place.path, /*directory=*/true)};
   }
   // Whoever may write there can put another database in its place.
   if ((place.mode & 022) != 0) {

@@ -30,7 +30,7 @@ Finding CheckFiles(const SqliteFacts& facts) {
     return {"files", Severity::kProblem,
             fmt::format("user {} cannot use {}: {}", facts.user, file.path,
                         std::generic_category().message(file.access_error)),
-            fmt::format("chown {0} {1} && chmod 600 {1}", facts.user, ShellWord(file.path))};
+            OwnershipFix(facts.user, file.path, /*directory=*/false)};
   }
   for (const FileFacts& file : facts.files) {
     if (file.path != facts.path || (file.mode & 077) == 0) continue;
@@ -41,7 +41,7 @@ Finding CheckFiles(const SqliteFacts& facts) {
                     file.path, file.mode),
         fmt::format("chmod 600 {}", ShellWord(file.path))};
   }
-  if (facts.files.empty()) return {"files", Severity::kOk, "none there yet", ""};
+  if (facts.files.empty()) return {"files", Severity::kOk, "none seen", ""};
   return {"files", Severity::kOk, fmt::format("{}, all ours to use", facts.files.size()), ""};
 }
 
@@ -117,7 +117,8 @@ Finding CheckStore(const SqliteFacts& facts) {
               "name another file: store: sqlite:PATH in keymill.yml, or --store sqlite:PATH"};
     case State::kUnreadable:
       return {"store", Severity::kProblem, fmt::format("read {}: {}", facts.path, said),
-              fmt::format("chown {0} {1} && chmod 600 {1}", facts.user, word)};
+              fmt::format("{}; if the disk fails (dmesg --level err), put a backup in its place",
+                          OwnershipFix(facts.user, facts.path, /*directory=*/false))};
     case State::kDamaged:
       break;
   }
@@ -170,7 +171,7 @@ Finding CheckWitness(const SqliteFacts& facts) {
                         ShellWord(path))};
   }
   return {"witness", Severity::kOk,
-          fmt::format("{}, {} keyspaces seen", path, facts.witness.keyspaces.size()), ""};
+          fmt::format("{}, keyspaces seen: {}", path, facts.witness.keyspaces.size()), ""};
 }
 
 // A keyspace that was seen in this store and that it has not any more.
@@ -271,8 +272,10 @@ Finding CheckKeyspace(const SqliteFacts& facts, const KeyspaceRecord& record) {
 Findings CheckSqlite(const SqliteFacts& facts) {
   Findings findings = {CheckFiles(facts), CheckStore(facts)};
   if (!facts.witness_status.ok()) {
+    const bool damaged = facts.witness_status.code() == Code::kFailedPrecondition;
     findings.push_back({"witness", Severity::kProblem, facts.witness_status.message(),
-                        fmt::format("restore {} from a backup", facts.witness_path)});
+                        damaged ? fmt::format("restore {} from a backup", facts.witness_path)
+                                : OwnershipFix(facts.user, facts.witness_path, false)});
   }
   const store::SqliteInspection& seen = facts.seen;
   if (seen.state != State::kReadable || seen.schema_version > seen.schema_known) return findings;

@@ -163,6 +163,8 @@ TEST(SqliteChecksTest, TheWitnessMustBeThereAndOfThisStore) {
   facts.witness_status = Status(Code::kFailedPrecondition, "the witness is damaged");
   facts.witness = {};
   ExpectFound(Only(facts, "witness"), Severity::kProblem, "damaged", "restore /srv/data/witness");
+  facts.witness_status = Status(Code::kUnavailable, "Permission denied");
+  ExpectFound(Only(facts, "witness"), Severity::kProblem, "denied", "chown 990 /srv/data/witness");
 }
 
 TEST(SqliteChecksTest, AStoreThatWentBackIsFoundByRevisionAndByNumber) {

@@ -25,7 +25,9 @@ namespace {
 
 using State = SqliteInspection::State;
 
-State StateOf(Code code) {
+// `waited`: the deadline has passed. Whoever is locked out waits until then; what fails sooner
+// fails for another reason.
+State StateOf(Code code, bool waited) {
   switch (code) {
     case Code::kNotFound:
       return State::kAbsent;
@@ -36,7 +38,7 @@ State StateOf(Code code) {
     case Code::kInternal:
       return State::kDamaged;
     default:
-      return State::kLocked;
+      return waited ? State::kLocked : State::kUnreadable;
   }
 }
 
@@ -143,19 +145,18 @@ SqliteInspection InspectSqlite(const std::filesystem::path& path, const Clock& c
   SqliteInspection seen;
   seen.schema_known = static_cast<std::uint32_t>(SqliteDialect().migrations.size());
   if (!LookAtFile(path, seen)) return seen;
+  MonotonicTime deadline = clock.Monotonic() + patience;
   const auto refuse = [&](const Status& why) {
-    seen.state = StateOf(why.code());
+    seen.state = StateOf(why.code(), clock.Monotonic() >= deadline);
     seen.said = why.message();
     return seen;
   };
-  Result<std::unique_ptr<sql::Connection>> opened =
-      OpenSqliteReader(path, clock, clock.Monotonic() + patience);
+  Result<std::unique_ptr<sql::Connection>> opened = OpenSqliteReader(path, clock, deadline);
   if (!opened.ok()) return refuse(opened.status());
   sql::Connection& db = **opened;
+  deadline = clock.Monotonic() + patience;
   // One transaction: the figures belong together.
-  if (Status begun = db.Begin(sql::Access::kRead, clock.Monotonic() + patience); !begun.ok()) {
-    return refuse(begun);
-  }
+  if (Status begun = db.Begin(sql::Access::kRead, deadline); !begun.ok()) return refuse(begun);
   if (Status read = ReadContents(db, seen); !read.ok()) return refuse(read);
   QuickCheck(db, seen);
   db.Rollback();

@@ -26,7 +26,7 @@ struct SqliteInspection {
     kWal,         // In WAL mode: reading would leave files behind, so nobody did.
     kNotOurs,     // No SQLite database, or another program's.
     kDamaged,     // SQLite says so.
-    kUnreadable,  // The file cannot be opened.
+    kUnreadable,  // The file cannot be opened or read.
   };
   State state = State::kAbsent;
   std::string said = {};    // By SQLite or the system, where `state` is no good news.
