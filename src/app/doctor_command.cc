@@ -122,9 +122,7 @@ void AddHost(Findings& findings, const Settings& settings, std::int64_t newest_m
 }  // namespace
 
 int RunDoctor(const DoctorFlags& flags) {
-  ConfigInputs inputs = ProcessInputs(flags.common);
-  inputs.read_dot_env = true;  // As `serve` reads it.
-  const Result<Config> config = LoadConfig(inputs);
+  const Result<Config> config = LoadServeConfig(flags.common);
   if (!config.ok()) return Fail(config.status());
   const Settings& settings = config->settings;
   Findings findings = {ConfigurationFinding(*config)};

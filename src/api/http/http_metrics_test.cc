@@ -133,6 +133,7 @@ TEST(HttpMetricsTest, ThreadsAreAddedUp) {
   constexpr int kEach = 200;
   TestServer server;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&server] {
       Client client(server);
