@@ -79,8 +79,8 @@ def check_copyright(tree, findings):
                          'See LICENSE."')
 
 
-def prose_lines(lines):
-    """The lines of a markdown file outside fenced code, without inline code."""
+def prose_lines(lines, keep_code=False):
+    """The lines of a markdown file outside fenced code; inline code is blanked unless kept."""
     fence = None
     for number, line in enumerate(lines, 1):
         mark = re.match(r"^\s*(```+|~~~+)", line)
@@ -89,15 +89,37 @@ def prose_lines(lines):
         elif mark and mark.group(1).startswith(fence):
             fence = None
         elif fence is None:
-            yield number, re.sub(r"`[^`]*`", "``", line)
+            yield number, line if keep_code else re.sub(r"`[^`]*`", "``", line)
+
+
+def anchors(lines):
+    """What a link may name after '#': the headings of a document, as GitHub spells them."""
+    found = set()
+    for _, line in prose_lines(lines, keep_code=True):
+        heading = re.match(r"^#{1,6}\s+(.*?)\s*#*$", line)
+        if heading:
+            text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading.group(1)).lower()
+            anchor = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+            number = 0
+            while (anchor if number == 0 else f"{anchor}-{number}") in found:
+                number += 1
+            found.add(anchor if number == 0 else f"{anchor}-{number}")
+    return found
 
 
 def check_link(tree, path, target):
-    """Whether a link in markdown file `path` leads somewhere."""
-    if ABSOLUTE.match(target) or target.startswith("#"):
+    """Whether a link in markdown file `path` leads somewhere: to a file of the project, and to a
+    heading in it."""
+    if ABSOLUTE.match(target):
         return True
-    target = urllib.parse.unquote(target.split("#")[0].split("?")[0])
-    return (tree.root / path).parent.joinpath(target).exists()
+    name, _, anchor = target.partition("#")
+    name = urllib.parse.unquote(name.split("?")[0])
+    found = (tree.root / path).parent.joinpath(name) if name else tree.root / path
+    if not found.exists():
+        return False
+    if not anchor or found.suffix != ".md":
+        return True
+    return anchor in anchors(found.read_text(encoding="utf-8").splitlines())
 
 
 def check_markdown(tree, findings):

@@ -33,7 +33,8 @@ class GuardTest(unittest.TestCase):
         self.write_raw("src/store/CMakeLists.txt",
                        "keymill_library(store LINK keymill_base TEST_LINK keymill_mint)\n")
         self.write_raw("README.md", "# Tree\n\nSee [the notes](docs/notes.md#words).\n")
-        self.write_raw("docs/notes.md", "# Notes\n\n```\n# not a title\n[x](nowhere)\n```\n")
+        self.write_raw("docs/notes.md", "# Notes\n\n```\n# not a title\n[x](nowhere)\n```\n"
+                       "\n## Words\n")
         self.compile_commands("src/store/store.cc", "src/store/store_test.cc")
 
     def write(self, path, text):
@@ -194,10 +195,28 @@ class TextTest(GuardTest):
         self.assert_finds("text", "docs/two.md:3: a second title", "docs/none.md:1: has no title")
 
     def test_a_dead_link(self):
-        self.write_raw("docs/bad.md", "# Bad\n\n[x](missing.md)\n\n[y]: gone.md\n[z](#here)\n"
+        self.write_raw("docs/bad.md", "# Bad\n\n[x](missing.md)\n\n[y]: gone.md\n[z](#bad)\n"
                        "[w](https://example.org/)\n[up](../README.md)\n`[c](no.md)`\n")
         self.assert_finds("text", "bad.md:3: dead link: missing.md", "bad.md:5: dead link: gone.md")
         self.assertEqual(len(self.run_guard("text").stdout.splitlines()), 2)
+
+    def test_an_image_that_is_not_there(self):
+        self.write_raw("docs/bad.md", "# Bad\n\n![x](missing.svg) [![y](gone.svg)](notes.md)\n")
+        self.assert_finds("text", "bad.md:3: dead link: missing.svg", "bad.md:3: dead link: gone")
+
+    def test_a_link_to_a_heading_that_is_not_there(self):
+        self.write_raw("docs/bad.md", "# Bad\n\n[x](notes.md#not-a-title) [y](notes.md#gone)\n"
+                       "[z](#below)\n[up](../README.md#tree)\n")
+        self.assert_finds("text", "bad.md:3: dead link: notes.md#not-a-title",
+                          "bad.md:3: dead link: notes.md#gone", "bad.md:4: dead link: #below")
+        self.assertEqual(len(self.run_guard("text").stdout.splitlines()), 3)
+
+    def test_headings_are_spelt_as_on_the_web(self):
+        self.write_raw("docs/good.md", "# Good\n\n## A `b_c`, [d](notes.md)!\n## Twice\n## Twice\n"
+                       "\n[x](#a-b_c-d) [y](#twice) [z](#twice-1)\n")
+        self.assert_clean("text")
+        self.write_raw("docs/good.md", "# Good\n\n## Once\n\n[x](#once-1)\n")
+        self.assert_finds("text", "good.md:5: dead link: #once-1")
 
     def test_what_a_build_left_is_not_read(self):
         self.write_raw("build/release/bad.cc", "// FIXME\n")
