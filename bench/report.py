@@ -126,6 +126,17 @@ def markdown(results):
     return "\n".join(lines) + "\n"
 
 
+def short_markdown(results, names):
+    """The table of README.md: the rows that are named, and whatever missed its bar."""
+    lines = ["| work | figure | median | bar |", "|---|---|---:|---|"]
+    for row in results["rows"]:
+        if row["name"] in names or held(row) is False:
+            bar = f"{bar_text(row)}, **MISSED**" if held(row) is False else bar_text(row)
+            lines.append(f"| {row['title']} | {subject(row)} | "
+                         f"{figure_text(row, median(row))} | {bar} |")
+    return "\n".join(lines) + "\n"
+
+
 def instructions_markdown(counts):
     """Counted instructions, from bench/instructions.json."""
     lines = ["| request | instructions |", "|---|---:|"]

@@ -24,6 +24,11 @@ RESULTS = ROOT / "bench/results.json"
 INSTRUCTIONS = ROOT / "bench/instructions.json"
 PAGE = ROOT / "docs/benchmarks.md"
 CHART = ROOT / "docs/benchmarks.svg"
+README = ROOT / "README.md"
+# Good and bad alike: what a reader should know before choosing.
+README_ROWS = ("one-key-1-thread", "pipelined-rate", "pipelined-loop", "pipelined-2-threads",
+               "changing-header", "redis-64", "stream", "bulk-shuffled", "next-scaling",
+               "first-key", "idle-memory")
 
 
 def said(*command):
@@ -100,10 +105,16 @@ def page_with(text, results, counts):
     return report.put_between(text, "instructions", report.instructions_markdown(counts))
 
 
+def readme_with(text, results):
+    """README.md with the short table of these results."""
+    return report.put_between(text, "speed", report.short_markdown(results, README_ROWS))
+
+
 def write_docs(results):
     text = page_with(PAGE.read_text(encoding="utf-8"), results,
                      json.loads(INSTRUCTIONS.read_text(encoding="utf-8")))
     PAGE.write_text(text, encoding="utf-8")
+    README.write_text(readme_with(README.read_text(encoding="utf-8"), results), encoding="utf-8")
     CHART.write_text(report.svg(results), encoding="utf-8")
 
 
@@ -123,7 +134,7 @@ def parse_arguments():
     parser.add_argument("--from", type=pathlib.Path, metavar="FILE", dest="source",
                         help="show results that were saved, without measuring")
     parser.add_argument("--write-docs", action="store_true",
-                        help="put the results into bench/results.json and docs/benchmarks.*")
+                        help="put the results into bench/results.json, docs and README.md")
     arguments = parser.parse_args()
     if arguments.scale <= 0 or (arguments.rounds is not None and arguments.rounds < 1):
         parser.error("--scale and --rounds must be more than nothing")

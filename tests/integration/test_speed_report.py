@@ -91,6 +91,13 @@ class WordsTest(unittest.TestCase):
         self.assertIn("**MISSED**", lines[2])
         self.assertEqual({line.count("|") for line in lines[:3]}, {8})
 
+    def test_the_short_table_never_leaves_out_a_row_that_is_lost(self):
+        rows = (row("a", (1,), (3,), "<=", 2), row("b", (9,), (3,), "<=", 2), row("c", (1,)))
+        lines = report.short_markdown(results(*rows), ["a"]).splitlines()
+        self.assertEqual(len(lines), 4)
+        self.assertIn("Title of a", lines[2])
+        self.assertIn("**MISSED**", lines[3])
+
     def test_text_goes_between_its_marks_and_nowhere_else(self):
         page = "a\n<!-- x: generated -->\nold\n<!-- x: end -->\nb\n"
         once = report.put_between(page, "x", "new\n")
@@ -139,6 +146,9 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(run.page_with(page, kept, counts), page,
                          "./dev bench --from bench/results.json --write-docs")
         self.assertEqual(run.CHART.read_text(encoding="utf-8"), report.svg(kept))
+        readme = run.README.read_text(encoding="utf-8")
+        self.assertEqual(run.readme_with(readme, kept), readme)
+        self.assertLessEqual(set(run.README_ROWS), {one["name"] for one in kept["rows"]})
 
     def test_every_row_that_is_measured_is_shown_with_the_bar_of_today(self):
         kept = json.loads(run.RESULTS.read_text(encoding="utf-8"))
