@@ -3,9 +3,11 @@
 """Which room may include which: the rule of docs/architecture.md, as a table.
 
 Reads the includes of src and include, and the link lists of src/**/CMakeLists.txt. Test
-files may include anything.
+files may include anything. Nothing includes itself, not by a detour either: neither rooms nor
+files.
 """
 
+import graphlib
 import re
 import sys
 
@@ -121,6 +123,32 @@ def check_sources(tree, findings):
                 findings.add(path, number, problem)
 
 
+def cycle(graph):
+    """A way from something back to itself in a mapping of what needs what, or None."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return None
+
+
+def check_cycles(tree, findings):
+    found = cycle(MAY_INCLUDE)
+    if found:
+        findings.add("tests/guards/check_layers.py", 1,
+                     f"the table lets rooms include each other: {' → '.join(found)}")
+    graph = {}
+    for path in tree.files((".h", ".cc"), under=("include", "src")):
+        needs = graph.setdefault(path, set())
+        for _, quoted, name in includes(tree, path):
+            base = "include" if name.startswith("keymill/") else "src"
+            if quoted and (tree.root / base / name).is_file():
+                needs.add(f"{base}/{name}")
+    found = cycle(graph)
+    if found:
+        findings.add(found[0], 1, f"includes itself: {' ← '.join(found)}")
+
+
 def linked_rooms(function, arguments):
     """The rooms that a call links: none of those after TEST_LINK."""
     targets = {"keymill_" + room.replace("/", "_"): room for room in MAY_INCLUDE}
@@ -152,6 +180,7 @@ def main():
     check_public(tree, findings)
     check_sources(tree, findings)
     check_links(tree, findings)
+    check_cycles(tree, findings)
     return findings.finish()
 
 

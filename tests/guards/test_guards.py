@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
+import check_layers
+
 HERE = pathlib.Path(__file__).resolve().parent
 COPYRIGHT = "// Copyright (c) 2026 The Keymill Authors. See LICENSE.\n"
 
@@ -128,6 +130,26 @@ class LayersTest(GuardTest):
     def test_a_client_library_stays_in_its_store(self):
         self.write("src/mint/bad.cc", "#include <sqlite3.h>\n")
         self.assert_finds("layers", "only store/sqlite may include <sqlite3.h>")
+
+    def test_files_do_not_include_each_other(self):
+        self.write("src/mint/one.h", '#include "mint/two.h"\n')
+        self.write("src/mint/two.h", '#include "mint/three.h"\n')
+        self.assert_clean("layers")
+        self.write("src/mint/three.h", '#include "mint/one.h"\n')
+        self.assert_finds("layers", "includes itself", "src/mint/one.h", "src/mint/two.h",
+                          "src/mint/three.h")
+        self.write("src/mint/three.h", '#include "mint/three.h"\n')
+        self.assert_finds("layers", "src/mint/three.h:1: includes itself")
+
+    def test_public_headers_do_not_include_each_other(self):
+        self.write("include/keymill/one.h", '#include "keymill/two.h"\n')
+        self.write("include/keymill/two.h", '#include "keymill/one.h"\n')
+        self.assert_finds("layers", "includes itself", "include/keymill/two.h")
+
+    def test_the_table_of_rooms_has_no_way_back(self):
+        self.assertIsNone(check_layers.cycle(check_layers.MAY_INCLUDE))
+        broken = {**check_layers.MAY_INCLUDE, "keys": {"base", "mint"}}
+        self.assertEqual(set(check_layers.cycle(broken)), {"keys", "mint"})
 
     def test_link_lists_follow_the_same_rule(self):
         self.write_raw("src/keys/CMakeLists.txt",
