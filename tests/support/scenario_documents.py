@@ -15,11 +15,18 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 
 from documents import DocumentError, read_blocks, read_commands
-from keymill_process import ROOT, await_that, clean_environment, keymill_bin
+from keymill_process import ROOT, Server, await_that, clean_environment, keymill_bin
+
+sys.path.insert(0, str(ROOT / "tests/guards"))
+
+# pylint: disable=wrong-import-position
+import check_text as guard_text
+import guardlib
 
 COMMAND_SECONDS = 60
 SERVES = re.compile(r"(^|[\s/])(dev|keymill) serve\b")
@@ -413,6 +420,46 @@ READERS = {
     "nginx": check_nginx,
     "text": check_text,
 }
+
+
+def check_links(root=ROOT):
+    """The number of links between the files of the project, and those that lead nowhere."""
+    tree = guardlib.Tree(root)
+    links = [(path, number, target) for path in tree.files((".md",))
+             for number, line in guard_text.prose_lines(tree.lines(path))
+             for target in guard_text.LINK.findall(line) + guard_text.LINK_DEFINITION.findall(line)
+             if not guard_text.ABSOLUTE.match(target)]
+    return len(links), [f"{path}:{number}: {target}" for path, number, target in links
+                        if not guard_text.check_link(tree, path, target)]
+
+
+def metrics_complaints(directory):
+    """What promtool says about the metrics of a server that has something to tell."""
+    with Server(directory) as server:
+        server.mint(count=100)
+        server.ask("GET", "/nowhere")
+        text = server.ask("GET", "/metrics").text
+        server.stop()
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    said = done.stdout if done.returncode == 0 else f"exit {done.returncode} {done.stdout}"
+    return len(re.findall(r"(?m)^# TYPE ", text)), said
+
+
+def all_documents(checks, directory):
+    documents = Documents(directory)
+    checks.that(documents.before is not None, "there is a network for the documents' servers")
+    documents.run_all()
+    checks.that(not documents.findings, "every block of every document holds "
+                f"{documents.findings or ''}")
+    for pattern, reason in NOT_RUN.items():
+        checks.note(f"not run: {pattern} ({reason})")
+    links, dead = check_links()
+    checks.that(links > 0 and not dead, f"{links} links between documents, {len(dead)} dead {dead}")
+    families, said = metrics_complaints(directory)
+    checks.that(families > 20 and not said,
+                f"promtool reads {families} figures of a live server and has no remark {said}")
+    return f"{figures(documents.counts)}; {links} links; {families} figures"
 
 
 def figures(counts):
