@@ -36,7 +36,7 @@ LOOKS_LIKE_SHELL = re.compile(r"^(\$ |sudo |\./dev\b|keymill [a-z]|curl |apt-get
 NOT_RUN = {
     r"^\./dev (build|test|prove|bench|sanitize|lint|format|fuzz)\b":
         "builds, or runs this test; ./dev must know the verb",
-    r"(?m)^\s*(apt-get|install|systemctl) ": "changes the machine, or asks systemd",
+    r"(?m)^\s*(adduser|apt-get|install|systemctl) ": "changes the machine, or asks systemd",
 }
 
 # Puts up the loopback of a new network, which `unshare` leaves down.
