@@ -123,6 +123,17 @@ class ReferenceTest(unittest.TestCase):
         text = (ROOT / path).read_text(encoding="utf-8")
         return re.split(r"(?m)^## ", text.split(f"## {heading}\n")[1])[0]
 
+    def test_files_that_are_named_exist(self):
+        folders = ("bench", "cmake", "docs", "examples", "fuzz", "include", "src", "tests")
+        names = {path.name for folder in folders for path in (ROOT / folder).rglob("*")}
+        names |= {path.name for path in ROOT.iterdir()} | {"keymill.yml", "config.yml"}
+        for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+            text = path.read_text(encoding="utf-8")
+            for name in re.findall(r"`([\w./-]+\.(?:cc|c|h|json|map|md|py|sh|svg|yml))`", text):
+                self.assertIn(name.rpartition("/")[2], names, path)
+            for name in re.findall(rf"`((?:{'|'.join(folders)})/[\w./-]*)`", text):
+                self.assertTrue((ROOT / name).exists(), f"{path}: {name}")
+
     def test_every_type_of_problem_is_explained(self):
         sources = "".join(path.read_text(encoding="utf-8") for path in
                           (ROOT / "src/api").rglob("*.cc") if not path.name.endswith("_test.cc"))
