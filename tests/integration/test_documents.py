@@ -3,8 +3,10 @@
 """What the documents tell a reader to do works, word for word; and this test would notice if it
 did not."""
 
+import os
 import pathlib
 import re
+import shutil
 import sys
 import unittest
 
@@ -18,6 +20,9 @@ from scenario_documents import NOT_RUN, Documents, figures, network, same_shape
 
 NETWORK = network()
 FENCE = "`" * 3
+# Nobody but nginx itself knows what it accepts.
+IF_INSTALLED = [("nginx", "server { listn 127.0.0.1:80; }", "listn")] if shutil.which(
+    "nginx", path=f"/usr/sbin:{os.environ['PATH']}") else []
 
 
 @unittest.skipIf(NETWORK is None, "no network of its own to be had, and port 8080 is in use")
@@ -99,7 +104,8 @@ class DocumentsTest(ScenarioTest):
                 ("json", "{a: 1}", "not JSON"),
                 ("cpp", "#include <keymill/keymill.h>\nkeymill::Mil mill;", "Mil"),
                 ("c", "#include <keymill/c.h>\nint n = keymill_frob();", "keymill_frob"),
-                ("systemd", "[Service]\nExecStart=/bin/true", "begins with [Unit]")):
+                ("systemd", "[Service]\nExecStart=/bin/true", "begins with [Unit]"),
+                *IF_INSTALLED):
             with self.subTest(tag=tag, text=text):
                 self.documents = Documents(self.directory / said, NETWORK)
                 self.documents.directory.mkdir()
