@@ -3,6 +3,7 @@
 """What the documents tell a reader to do works, word for word; and this test would notice if it
 did not."""
 
+import errno
 import os
 import pathlib
 import re
@@ -152,6 +153,20 @@ class ReferenceTest(unittest.TestCase):
             line.split("|")[1] if line.startswith("|") else line
             for line in self.section("docs/http.md", "Problems").splitlines()))
         self.assertEqual(known, set(told) - {"type", "detail"})
+
+    def test_messages_that_are_explained_are_said(self):
+        sources = "".join(path.read_text(encoding="utf-8") for path in
+                          (ROOT / "src").rglob("*.cc") if not path.name.endswith("_test.cc"))
+        sources = re.sub(r'"\s*\n\s*"', "", sources)
+        system = {os.strerror(number) for number in errno.errorcode}
+        rows = [line.split("|")[1] for line in
+                self.section("docs/operations.md", "Refused with 78").splitlines()
+                if line.startswith("| `")]
+        pieces = [piece.strip(" :") for row in rows for phrase in re.findall(r"`([^`]+)`", row)
+                  for piece in phrase.split("…")]
+        self.assertGreater(len(pieces), 20)
+        self.assertEqual([piece for piece in pieces
+                          if piece not in sources and piece not in system], [])
 
     def test_every_figure_is_explained(self):
         sources = "".join(path.read_text(encoding="utf-8") for path in
