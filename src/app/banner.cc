@@ -19,7 +19,7 @@ std::string KeyspaceNames(const std::map<std::string, Recipe>& keyspaces) {
       return fmt::format("{} and {} more", names, keyspaces.size() - kNamesMax);
     names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", name, KindName(recipe.kind));
   }
-  return names.empty() ? "none configured" : names;
+  return names.empty() ? "none yet" : names;
 }
 
 std::string_view Made(const Banner& banner) { return banner.created ? "created" : "opened"; }

@@ -21,8 +21,8 @@ struct Banner {
   bool get_key = false;  // GET /get-key is served.
 };
 
-// A command that gets a key from this very server, ready to be pasted; where no keyspace is
-// configured, one that creates one.
+// A command that gets a key from this very server, ready to be pasted; where there is no keyspace
+// yet, one that creates one.
 std::string TryCommand(const Banner& banner);
 
 // For people: a few lines, each with its line end.

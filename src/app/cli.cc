@@ -11,7 +11,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "app/bench_command.h"
 #include "app/commands.h"
@@ -333,6 +332,14 @@ void AddManpage(CLI::App& app, Parsed& parsed) {
   });
 }
 
+// In every help.
+void CallThemVerbs(CLI::App& app) {
+  for (CLI::App* const verb : app.get_subcommands([](CLI::App*) { return true; })) {
+    verb->group("Verbs");
+    CallThemVerbs(*verb);
+  }
+}
+
 // The exit code of a verb that ended with `code`, its data included.
 int Finish(int code) {
   const Status written = FinishData();
@@ -358,8 +365,17 @@ int Fail(const Status& status) {
 }
 
 int RunCli(int argc, char** argv) {
+  // "help serve" is "serve --help": everybody tries it once.
+  std::vector<char*> words(argv, argv + argc);
+  if (argc >= 2 && std::string_view(argv[1]) == "help") {
+    std::rotate(words.begin() + 1, words.begin() + 2, words.end());
+    static char help[] = "--help";
+    words.back() = help;
+    argv = words.data();
+  }
   CLI::App app("keymill hands out short, unique keys", "keymill");
   app.require_subcommand(1);
+  app.get_formatter()->label("SUBCOMMAND", "VERB");
   app.set_version_flag("--version", fmt::format("keymill {}", Version()));
   Parsed parsed;
   AddServe(app, parsed);
@@ -375,9 +391,10 @@ int RunCli(int argc, char** argv) {
   AddVersion(app, parsed);
   AddCompletion(app, parsed);
   AddManpage(app, parsed);
+  CallThemVerbs(app);
   if (argc < 2) {
-    Say("keymill hands out short, unique keys.\n\n{}\nVerbs: {}.\nkeymill VERB --help says more.\n",
-        kExamples, fmt::join(VerbNames(app), ", "));
+    Say("keymill hands out short, unique keys.\n\n{}\n{}\nkeymill VERB --help says more.\n",
+        kExamples, VerbList(app));
     return kExitUsage;
   }
   if (const std::string unknown = UnknownVerb(app, argc, argv); !unknown.empty()) {

@@ -105,8 +105,9 @@ int RunConfigCheck(const ConfigFlags& flags) {
   for (const auto& [path, origin] : config->origins) {
     if (origin.layer != Origin::Layer::kDefault) ++set;
   }
-  Print("{}: fine; {} of {} settings are not left at their default\n",
-        config->file.empty() ? "no file" : config->file, set, config->origins.size());
+  Print("{}: fine; {} of {} settings {} set, the others have their defaults\n",
+        config->file.empty() ? "no file" : config->file, set, config->origins.size(),
+        set == 1 ? "is" : "are");
   return kExitOk;
 }
 

@@ -63,6 +63,10 @@ int RunHealthcheck(const HealthcheckFlags& flags) {
   }
   const Result<HttpAnswer> answer =
       GetOverHttp({.url = url, .path = "/readyz?verbose", .timeout = *timeout});
+  if (answer.status().message().starts_with("connect to")) {
+    return Fail({answer.code(),
+                 fmt::format("{}; keymill serve starts a server", answer.status().message())});
+  }
   if (!answer.ok()) return Fail(answer.status());
   if (answer->status == 200) {
     Print("{} is ready\n", url);

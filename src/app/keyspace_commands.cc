@@ -69,6 +69,13 @@ void PrintShow(const mint::KeyspaceInfo& info, bool warn) {
   Print("created    {}\n", api::http::IsoTime(info.record.created_at_ms));
 }
 
+// The state of a key, with what is not plain from its name.
+std::string StateText(mint::Explanation::State state) {
+  const std::string_view name = mint::ExplanationStateName(state);
+  if (state != mint::Explanation::State::kReserved) return std::string(name);
+  return fmt::format("{} (its block is in use: it was issued, or will be)", name);
+}
+
 // The configured store without creating anything that is only configured: looking at
 // keyspaces must not make any.
 Result<embed::Opened> Open(const CommonFlags& common) {
@@ -210,10 +217,9 @@ int RunExplain(const ExplainFlags& flags) {
       continue;
     }
     Print("key       {}\nkeyspace  {}\nstate     {}\nkind      {}\nnumber    {}\n", flags.key,
-          told->keyspace, mint::ExplanationStateName(told->state), KindName(told->kind),
-          told->number);
-    Print("block     {} ({} numbers from {}, {})\ninstance  {}\nreserved  {}\n",
-          told->block.block_id, told->block.count, told->block.first,
+          told->keyspace, StateText(told->state), KindName(told->kind), told->number);
+    Print("block     {} ({} {} from {}, {})\ninstance  {}\nreserved  {}\n", told->block.block_id,
+          told->block.count, told->block.count == 1 ? "number" : "numbers", told->block.first,
           BlockStateName(told->block.state), told->block.instance,
           api::http::IsoTime(told->block.reserved_at_ms));
   }
@@ -221,7 +227,8 @@ int RunExplain(const ExplainFlags& flags) {
   if (names.size() > 1) {
     why = Status(Code::kNotFound, fmt::format("no keyspace can have issued \"{}\"", flags.key));
   }
-  return Fail(why);
+  // In another directory there is another store: the most common reason not to find a key.
+  return Fail({why.code(), fmt::format("{} (looked in {})", why.message(), opened->location)});
 }
 
 }  // namespace keymill::app

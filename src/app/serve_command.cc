@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <system_error>
 #include <thread>
@@ -341,12 +342,26 @@ class ServeRun {
     return {};
   }
 
+  // Those that are configured, and those that were created otherwise.
+  std::map<std::string, Recipe> OpenKeyspaces() const {
+    std::map<std::string, Recipe> keyspaces = settings_.keyspaces;
+    if (opened_.created) return keyspaces;
+    const Result<std::vector<mint::KeyspaceInfo>> stored = opened_.engine->List();
+    if (!stored.ok()) return keyspaces;  // It is only for the banner.
+    for (const mint::KeyspaceInfo& info : *stored) {
+      if (info.record.state != KeyspaceState::kOpen) continue;
+      keyspaces.emplace(info.record.name, info.recipe);
+    }
+    return keyspaces;
+  }
+
   Status AnnounceReady() const {
+    const std::map<std::string, Recipe> keyspaces = OpenKeyspaces();
     const Banner banner{.version = Version(),
                         .store = opened_.location,
                         .created = opened_.created,
                         .url = base_url_,
-                        .keyspaces = settings_.keyspaces,
+                        .keyspaces = keyspaces,
                         .get_key = Serves(kForge)};
     if (LogIsJson()) {
       Log(LogLevel::kInfo, "serve", "{}", BannerLine(banner));
@@ -377,8 +392,11 @@ class ServeRun {
 
   void Stop(int code) {
     service_.SetDraining();
-    if (server_) {
-      Log(LogLevel::kInfo, "serve", "stopping ({} connections)", server_->connections());
+    const bool listened = server_ != nullptr;
+    if (listened) {
+      const std::size_t open = server_->connections();
+      Log(LogLevel::kInfo, "serve", "stopping ({} {})", open,
+          open == 1 ? "connection" : "connections");
       const MonotonicTime deadline = SystemClock().Monotonic() + settings_.shutdown_timeout;
       std::this_thread::sleep_for(settings_.drain_delay);
       const auto left = std::max(std::chrono::milliseconds(0),
@@ -392,7 +410,9 @@ class ServeRun {
     JoinOpener(code);
     if (opened_.engine) {
       const std::uint64_t given_back = opened_.engine->Close();
-      Log(LogLevel::kInfo, "serve", "stopped; {} unused numbers went back", given_back);
+      // One that never listened has said why; that it also took numbers is nobody's concern.
+      Log(listened ? LogLevel::kInfo : LogLevel::kDebug, "serve",
+          "stopped; {} unused numbers went back to the store", given_back);
     }
   }
 

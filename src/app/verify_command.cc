@@ -33,8 +33,9 @@ void PrintTable(const load::VerifyReport& report) {
   if (report.duplicate_keys > report.first.size()) {
     Print("… and {} more\n", report.duplicate_keys - report.first.size());
   }
-  Print("{} keys, {} distinct, {} duplicates\n", report.keys, report.distinct,
-        report.keys - report.distinct);
+  const std::uint64_t extra = report.keys - report.distinct;
+  Print("{} {}, {} distinct, {} {}\n", report.keys, report.keys == 1 ? "key" : "keys",
+        report.distinct, extra, extra == 1 ? "duplicate" : "duplicates");
 }
 
 }  // namespace

@@ -45,8 +45,9 @@ Result<std::unique_ptr<Store>> OpenOrCreate(const std::filesystem::path& path,
   }
   if (!options.create) {
     return Status(Code::kFailedPrecondition,
-                  fmt::format("the database {} does not exist, and store_create is never. Mount "
-                              "the right volume, or start once with --store-create auto",
+                  fmt::format("the database {} does not exist, and is not to be created: mount the "
+                              "right volume, name another data_dir or store, or allow it once "
+                              "with store_create: auto",
                               path.string()));
   }
   created = true;
@@ -62,10 +63,12 @@ Result<Opened> OpenSqlite(const OpenOptions& options, std::string_view name, con
   }
   const std::filesystem::path path = (data_dir / name).lexically_normal();
   if (!options.create && !std::filesystem::exists(data_dir, error)) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("the directory {} does not exist, and store_create is never. Mount "
-                              "the right volume, or start once with --store-create auto",
-                              data_dir.string()));
+    return Status(
+        Code::kFailedPrecondition,
+        fmt::format("the directory {} does not exist, and is not to be created: mount the "
+                    "right volume, name another data_dir, or allow it once with "
+                    "store_create: auto",
+                    data_dir.string()));
   }
   auto witness = mint::WitnessFile::Open(data_dir);
   if (!witness.ok()) return witness.status();

@@ -270,24 +270,28 @@ Result<std::uint64_t> Codec::Decode(std::string_view key) const {
   return number;
 }
 
+// Where the symbols are counted from, if that is not the beginning.
+std::string_view Codec::AfterPrefix() const { return prefix_.empty() ? "" : " after the prefix"; }
+
 // Whether `text`, a key without its prefix, has the form of one.
 Status Codec::CheckText(std::string_view text) const {
   const std::size_t extra = check_ ? 1 : 0;
   const std::size_t longest = size_max_ - prefix_.size();
   const std::size_t shortest = length_ == 0 ? 1 + extra : longest;
   if (text.size() < shortest || text.size() > longest) {
-    return Refuse(fmt::format("key: {} symbols after the prefix, the range is {} to {}",
-                              text.size(), shortest, longest));
+    const std::string range = shortest == longest ? fmt::format("{}", longest)
+                                                  : fmt::format("{} to {}", shortest, longest);
+    return Refuse(fmt::format("key: has {} symbols{}, not {}", text.size(), AfterPrefix(), range));
   }
   const std::string_view body = text.substr(0, text.size() - extra);
   for (std::size_t i = 0; i < body.size(); ++i) {
     if (alphabet_.digit(body[i]) < 0) {
-      return Refuse(fmt::format("key: symbol {} after the prefix is not in the alphabet {}", i + 1,
-                                alphabet_.name()));
+      return Refuse(fmt::format("key: has a symbol at position {}{} that is not in the alphabet {}",
+                                i + 1, AfterPrefix(), alphabet_.name()));
     }
   }
   if (check_ && ComputeCheckSymbol(alphabet_, body) != text.back()) {
-    return Refuse("key: the check symbol does not match, so it was mistyped");
+    return Refuse("key: has a check symbol that does not match, so it was mistyped");
   }
   if (length_ == 0 && body.size() > 1 && alphabet_.digit(body.front()) == 0) {
     return Refuse("key: begins with a zero that its number does not have");

@@ -85,6 +85,7 @@ class Codec {
   Written EncodeCounting(std::uint64_t first, std::uint32_t count, std::string_view after,
                          char* out) const;
 
+  [[nodiscard]] std::string_view AfterPrefix() const;
   [[nodiscard]] Status CheckText(std::string_view body) const;
   // The value of `digits`, or kNumberEnd when it is not below that.
   [[nodiscard]] std::uint64_t Value(std::string_view digits) const;

@@ -94,17 +94,25 @@ TEST(CodecDecodeTest, SaysWhereATextDeparts) {
   ExpectRefused(codec, "", "does not begin with \"ord_\"");
   ExpectRefused(codec, "Ord_" + key.substr(4), "does not begin with \"ord_\"");
   ExpectRefused(codec, key.substr(4), "does not begin with \"ord_\"");
-  ExpectRefused(codec, "ord_", "0 symbols after the prefix, the range is 2 to 20");
+  ExpectRefused(codec, "ord_", "key: has 0 symbols after the prefix, not 2 to 20");
   ExpectRefused(codec, "ord_1", "1 symbols after the prefix");
   ExpectRefused(codec, "ord_" + std::string(21, '1'), "21 symbols after the prefix");
   ExpectRefused(codec, "ord_" + std::string(1'000'000, '1'), "1000000 symbols");
-  ExpectRefused(codec, "ord_12x45", "symbol 3 after the prefix is not in the alphabet decimal");
+  ExpectRefused(codec, "ord_12x45",
+                "position 3 after the prefix that is not in the alphabet decimal");
   ExpectRefused(codec,
                 std::string_view("ord_12\0"
                                  "45",
                                  9),
-                "symbol 3");
+                "position 3");
   ExpectRefused(codec, "ord_1235" + key.substr(8), "check symbol");
+}
+
+TEST(CodecDecodeTest, SaysNothingOfAPrefixThatIsNotThere) {
+  const Codec codec = MakeCodec(Make(Kind::kShuffled, "base62", 7));
+  ExpectRefused(codec, "hello", "key: has 5 symbols, not 7");
+  ExpectRefused(codec, "hello!!",
+                "key: has a symbol at position 6 that is not in the alphabet base62");
 }
 
 TEST(CodecDecodeTest, RefusesZerosInFrontOfAGrowingKey) {

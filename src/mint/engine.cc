@@ -83,7 +83,11 @@ Result<Draft> MakeDraft(std::string_view name, const Recipe& recipe) {
 }
 
 Status NotIssued(std::string_view name, std::string_view why) {
-  return {Code::kNotFound, fmt::format("this key cannot have been issued by {}: {}", name, why)};
+  static constexpr std::string_view kKey = "key: ";  // As a codec begins: "key: has 5 symbols".
+  if (why.starts_with(kKey)) {
+    return NotIssued(name, fmt::format("it {}", why.substr(kKey.size())));
+  }
+  return {Code::kNotFound, fmt::format("keyspace {} cannot have issued this key: {}", name, why)};
 }
 
 }  // namespace
@@ -224,8 +228,8 @@ Status Engine::Differs(const KeyspaceRecord& record, const Recipe& recipe) const
   const std::string what =
       in_store.ok() ? keys::DescribeDifference(*in_store, recipe) : record.recipe;
   return {Code::kFailedPrecondition,
-          fmt::format("keyspace {} exists with another recipe: {}. A recipe is fixed for ever; "
-                      "use the stored one, or another name",
+          fmt::format("keyspace {} exists with another recipe: {}. A recipe is fixed for ever: "
+                      "put the stored one back, or give this one another name",
                       record.name, what)};
 }
 
@@ -315,7 +319,8 @@ Result<Explanation> Engine::Explain(std::string_view name, std::string_view key)
   if (!number.ok()) return NotIssued(name, number.status().message());
   Result<std::optional<LedgerRow>> row = store_->FindBlock(keyspace.id(), *number, StoreDeadline());
   if (!row.ok()) return row.status();
-  if (!row->has_value()) return NotIssued(name, fmt::format("number {} is unused", *number));
+  if (!row->has_value())
+    return NotIssued(name, fmt::format("its number, {}, is not reserved yet", *number));
   Explanation explanation{.state = Explanation::State::kReserved,
                           .keyspace = keyspace.name(),
                           .kind = keyspace.recipe().kind,

@@ -24,8 +24,9 @@ Status SetNumber(const RecipeWord& word, Number& out) {
   const auto [stopped, error] = std::from_chars(text.data(), end, out);
   if (error == std::errc() && stopped == end) return Status::Ok();
   return {Code::kInvalidArgument,
-          fmt::format("{}: \"{:.32}\" is not a whole number of at most {} bits", word.word, text,
-                      sizeof(Number) * 8)};
+          error == std::errc::result_out_of_range
+              ? fmt::format("{}: {:.32} is too large", word.word, text)
+              : fmt::format("{}: expected a whole number, not \"{:.32}\"", word.word, text)};
 }
 
 Status SetKind(const RecipeWord& word, Recipe& recipe) {

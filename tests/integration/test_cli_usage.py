@@ -24,8 +24,8 @@ keymill hands out short, unique keys.
   keymill plan --length 6 --rate 5/s
                                     how long 6 symbols last, how easily one is guessed
 
-Verbs: serve, mint, explain, keyspace, recover, plan, config, verify, bench, healthcheck, doctor, \
-version, completion, manpage.
+Verbs: serve, mint, explain, keyspace, recover, plan, config, verify, bench,
+       healthcheck, doctor, version, completion, manpage.
 keymill VERB --help says more.
 """
 
@@ -56,7 +56,13 @@ class Usage(ScenarioTest):
                 (("serve", "--blok-size=5"),
                  "unknown flag --blok-size; did you mean --block-size?"),
                 (("explain", "--keyspce", "x"), "unknown flag --keyspce; did you mean --keyspace?"),
-                (("version", "--zzzzzzzz"), "unknown flag --zzzzzzzz"),
+                (("version", "--zzzzzzzz"),
+                 "unknown flag --zzzzzzzz; keymill version --help lists them"),
+                (("keyspace", "list", "--zzzzzzzz"),
+                 "unknown flag --zzzzzzzz; keymill keyspace list --help lists them"),
+                (("serve", "--prot", "80"),
+                 "unknown flag --prot; use --listen HOST:PORT, such as 127.0.0.1:8081"),
+                (("mint", "--port", "80"), "unknown flag --port; keymill mint --help lists them"),
                 (("version", "foo"), "unexpected argument foo")):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.keymill(*arguments, code=USAGE).stderr, f"keymill: {said}\n")
@@ -68,10 +74,16 @@ class Usage(ScenarioTest):
                  "unknown verb keyspace crate; did you mean keyspace create?\n" + verbs),
                 (("keyspace",), "keyspace needs a verb\n" + verbs),
                 (("mnit",), "unknown verb mnit; did you mean mint?\nVerbs: serve, mint, explain, "
-                 "keyspace, recover, plan, config, verify, bench, healthcheck, doctor, "
-                 "version, completion, manpage.\n")):
+                 "keyspace, recover, plan, config, verify, bench,\n       healthcheck, doctor, version, "
+                 "completion, manpage.\n")):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.keymill(*arguments, code=USAGE).stderr, "keymill: " + said)
+
+    def test_help_is_a_verb_too(self):
+        for verb in ((), ("serve",), ("keyspace", "create")):
+            self.assertEqual(self.keymill("help", *verb).stdout,
+                             self.keymill(*verb, "--help").stdout)
+        self.assertIn("unknown verb srve", self.keymill("help", "srve", code=USAGE).stderr)
 
     def test_alone_it_shows_examples_and_its_verbs(self):
         done = self.keymill(code=USAGE)

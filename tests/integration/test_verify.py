@@ -49,7 +49,7 @@ class Verify(ScenarioTest):
     def test_standard_input_is_read_for_a_dash(self):
         done = self.verify("-", stdin="a\nb\na\n")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("1 duplicates", done.stdout)
+        self.assertIn("1 duplicate\n", done.stdout)
 
     def test_a_missing_file_is_a_failure_that_names_it(self):
         done = self.verify("nowhere")
