@@ -16,6 +16,15 @@ constexpr std::chrono::milliseconds kTick{500};
 // its way learns from our answer, not from a reset, that it should go elsewhere.
 constexpr std::chrono::milliseconds kIdleDrain{500};
 
+// A proxy with a pool of them notices one by one which are closed, and may meanwhile send a request
+// on another that is; nobody can answer that one, and a POST is not tried again. So they are
+// closed a part at a time,
+constexpr std::size_t kIdlePart = 20;               // one in so many of those that are left,
+constexpr std::chrono::milliseconds kIdleStep{10};  // this often;
+// and the last few not before requests have ceased to come, because those use them up.
+constexpr std::size_t kIdleKept = 32;
+constexpr std::chrono::milliseconds kIdleKeptFor{2'000};  // At most, from the begin of the drain.
+
 }  // namespace
 
 void Mailbox::Post(std::function<void()> work) {
@@ -64,6 +73,7 @@ void Loop::Adopt(Descriptor socket, const SessionFactory& factory) {
 void Loop::Remove(const std::shared_ptr<Connection>& connection) {
   if (connections_.erase(connection) > 0) {
     connection_count_.fetch_sub(1, std::memory_order_relaxed);
+    if (!closing_idle_) left_at_ = now();
     reactor_.Discard(connection);
   }
 }
@@ -73,6 +83,29 @@ void Loop::Drain() {
   drain_began_ = now();
   owed_.assign(connections_.begin(), connections_.end());
   for (const auto& connection : connections_) connection->Drain();
+  reactor_.At(drain_began_ + kIdleDrain, [this] { CloseIdle(); });
+}
+
+// Longest idle first: most pools hand out the one that was used last, so what is closed here is
+// what nobody is about to use, and what is used ends with our answer.
+void Loop::CloseIdle() {
+  std::vector<std::pair<MonotonicTime, Connection*>> idle;
+  for (const auto& connection : connections_) {
+    if (!connection->idle()) continue;
+    const MonotonicTime since = std::max(drain_began_, connection->idle_since());
+    if (now() >= since + kIdleDrain) idle.emplace_back(connection->idle_since(), connection.get());
+  }
+  // In a drain every answer ends its connection.
+  const bool asked = now() < left_at_ + kIdleDrain && now() < drain_began_ + kIdleKeptFor;
+  const std::size_t kept = asked ? std::min(kIdleKept, idle.size()) : 0;
+  const std::size_t count = (idle.size() - kept + kIdlePart - 1) / kIdlePart;
+  const auto end = idle.begin() + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(idle.begin(), end, idle.end());
+  // The reactor keeps what is closed until this round ends.
+  closing_idle_ = true;
+  std::for_each(idle.begin(), end, [](const auto& each) { each.second->CloseIdle(); });
+  closing_idle_ = false;
+  reactor_.At(now() + kIdleStep, [this] { CloseIdle(); });
 }
 
 bool Loop::Owes() {
@@ -90,9 +123,6 @@ void Loop::Tick() {
   ticked_.assign(connections_.begin(), connections_.end());  // Closing one changes the set.
   for (const auto& connection : ticked_) {
     connection->CheckDeadline(time);
-    if (!draining_ || !connection->idle()) continue;
-    if (time < std::max(drain_began_, connection->idle_since()) + kIdleDrain) continue;
-    connection->CloseIdle();
   }
   ticked_.clear();
   if (connections_.empty()) {

@@ -70,6 +70,7 @@ class Loop {
 
  private:
   void Tick();
+  void CloseIdle();  // In a drain, and again soon.
 
   const ServerOptions& options_;
   std::atomic<std::size_t>& connection_count_;
@@ -77,7 +78,9 @@ class Loop {
   const std::shared_ptr<Mailbox> mailbox_;
   bool ticking_ = false;
   bool draining_ = false;
+  bool closing_idle_ = false;
   MonotonicTime drain_began_;
+  MonotonicTime left_at_;  // When a connection ended last that was not closed for being idle.
   std::unordered_set<std::shared_ptr<Connection>> connections_;
   std::vector<std::shared_ptr<Connection>> ticked_;  // Used within Tick; keeps its memory.
   std::vector<std::weak_ptr<Connection>> owed_;      // What Owes has yet to see idle or gone.

@@ -51,6 +51,10 @@ class Server {
   // requests in sockets included —, then closes the listener and every connection. Returns
   // false when `timeout` passed first and the rest was cut off.
   //
+  // An idle connection is closed once it has been idle for half a second, the longest idle first
+  // and few at a time, and not while requests still come on others: whoever closes a connection
+  // may cross a request on its way, and pools hand out the one that was used last.
+  //
   // The listener stays open while a connection from before has something in flight, so that a
   // probe on a new connection can still learn that this server is about to go. New connections
   // are answered and do not prolong this.

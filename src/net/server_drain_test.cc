@@ -2,7 +2,9 @@
 //
 // A server that stops: who is answered, who is closed, and when it ends.
 
+#include <algorithm>
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -138,6 +140,61 @@ TEST(ServerDrainTest, ADrainLeavesANewConnectionTimeToAsk) {
     EXPECT_EQ(probe.ReadToEnd(), "ready?\n");
   }
   shared.waker()();
+  drainer.join();
+}
+
+// A pool of idle connections notices the end of each in its own time. Those that it would hand
+// out last go first, and only a part of them at a time.
+TEST(ServerDrainTest, ADrainClosesIdleConnectionsLittleByLittleTheLongestIdleFirst) {
+  constexpr std::size_t kCount = 100;
+  Shared shared;
+  const auto server = StartServer(shared);
+  std::vector<std::unique_ptr<Client>> pool;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    pool.push_back(std::make_unique<Client>(server->port()));
+    ASSERT_TRUE(pool.back()->Send("echo x\n"));
+    ASSERT_EQ(pool.back()->ReadLine(), "x\n");
+  }
+  std::thread drainer([&] { EXPECT_TRUE(server->Drain(20s)); });
+  std::size_t closed = 0;
+  std::size_t most_at_once = 0;
+  while (closed < kCount) {
+    ASSERT_TRUE(pool[closed]->Readable(20s));
+    // From the youngest on: whoever is closed when it is looked at, all older ones are as well.
+    std::size_t now_closed = kCount;
+    while (now_closed > 0 && !pool[now_closed - 1]->Readable(0ms)) --now_closed;
+    for (std::size_t i = closed; i < now_closed; ++i) {
+      ASSERT_TRUE(pool[i]->Readable(0ms)) << i << " of " << now_closed;
+    }
+    most_at_once = std::max(most_at_once, now_closed - closed);
+    closed = now_closed;
+  }
+  drainer.join();
+  EXPECT_LT(most_at_once, kCount);
+}
+
+// As long as requests come on some connections of a pool, they use up the others one by one.
+TEST(ServerDrainTest, ADrainLeavesIdleConnectionsOpenWhileOthersOfThemAreUsed) {
+  Shared shared;
+  const auto server = StartServer(shared);
+  std::vector<std::unique_ptr<Client>> pool;
+  for (int i = 0; i < 24; ++i) pool.push_back(std::make_unique<Client>(server->port()));
+  ASSERT_TRUE(pool.front()->Send("echo x\n"));  // By its answer all of them are accepted.
+  ASSERT_EQ(pool.front()->ReadLine(), "x\n");
+  std::thread drainer([&] { EXPECT_TRUE(server->Drain(20s)); });
+  MonotonicTime used = SystemClock().Monotonic();
+  for (int i = 0; i < 12; ++i) {
+    const bool closed = pool.front()->Readable(100ms);
+    // Unless this thread stood still for so long that nobody seemed to ask any more.
+    if (SystemClock().Monotonic() - used < 400ms) {
+      EXPECT_FALSE(closed) << i;
+      ASSERT_TRUE(pool.back()->Send("echo x\n"));
+      EXPECT_EQ(pool.back()->ReadToEnd(), "x\n");
+    }
+    pool.pop_back();
+    used = SystemClock().Monotonic();
+  }
+  for (const auto& idle : pool) EXPECT_EQ(idle->ReadToEnd(), "");
   drainer.join();
 }
 

@@ -343,6 +343,12 @@ class Load:
             self.process.kill()
         self.process.communicate()
 
+    def end(self):
+        """Ends it before its time is over, and returns its figures."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.finish()
+
     def finish(self, seconds=3600):
         """Waits for its end and returns its figures."""
         output, complaints = self.process.communicate(timeout=seconds)
