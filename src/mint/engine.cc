@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "keys/recipe_text.h"
 #include "mint/forecast.h"
+#include "store/rules.h"
 
 namespace keymill::mint {
 namespace {
@@ -343,6 +344,15 @@ Result<RecoverReport> Engine::Recover(std::string_view name) {
   if (!record.ok()) return record.status();
   Result<Witness> floor = Witnessed(record->id);
   if (!floor.ok()) return floor.status();
+  // Nobody may have asked the store for numbers since it went back. A look that is younger than
+  // the witness decides: others may be minting.
+  record = store_->FindKeyspace(name, StoreDeadline());
+  if (!record.ok()) return record.status();
+  const Status behind = store::CheckReservable(*record, record->recipe_hash, *floor);
+  if (behind.code() == Code::kQuarantined && record->state == KeyspaceState::kOpen) {
+    Status stopped = store_->Quarantine(record->id, behind.message(), StoreDeadline());
+    if (!stopped.ok()) return stopped;
+  }
   Result<RecoverReport> report = store_->Recover(record->id, *floor, StoreDeadline());
   if (!report.ok() || !witness_) return report;
   Result<Witness> kept = witness_->Record(identity_.store_id, record->id, name, report->seen);

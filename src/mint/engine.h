@@ -130,7 +130,9 @@ class Engine {
   // Errors: kNotFound when the keyspace does not exist, or the key cannot have been issued.
   Result<Explanation> Explain(std::string_view name, std::string_view key);
 
-  // Reopens a quarantined keyspace above everything that the store and the witness know.
+  // Reopens a keyspace that is quarantined, or is behind the witness and ought to be, above
+  // everything that the store and the witness know.
+  // Errors: kNotFound; kFailedPrecondition when nothing is wrong with it.
   Result<RecoverReport> Recover(std::string_view name);
 
   // From now on blocks are reserved by these rules. May wait for a refill that is under way.

@@ -260,6 +260,23 @@ TEST_F(EngineRollbackTest, RecoverReopensAboveEverythingThatWasSeen) {
   EXPECT_EQ(engine->Recover("nobody").code(), Code::kNotFound);
 }
 
+TEST_F(EngineRollbackTest, RecoverNeedNotWaitForSomebodyToNoticeTheRollback) {
+  auto engine = StartSqlite();
+  MintNumbers(*engine, Create(*engine, Orders()), 10);
+  engine->Close();
+  Backup();
+  engine = StartSqlite();
+  const std::uint64_t last = MintNumbers(*engine, Create(*engine, Orders()), 700).back();
+  engine->Close();
+  RestoreInPlace();
+
+  engine = StartSqlite();
+  const auto report = engine->Recover("k");
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_GT(report->next_after, last);
+  EXPECT_EQ(engine->Recover("k").code(), Code::kFailedPrecondition) << "once is enough";
+}
+
 TEST_F(EngineRollbackTest, RecoverKnowsWhatTheRunningEngineSawEvenWithoutAFile) {
   const auto engine = StartSqlite();
   Keyspace& keyspace = Create(*engine, Orders());

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/fork.h"
 
 namespace keymill::mint {
@@ -35,19 +36,23 @@ Status Damaged(const std::filesystem::path& path) {
                       path.string())};
 }
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
+// Opens a file of the witness, and makes it. What root makes belongs to the directory's owner, as
+// SQLite's own files do: the service must be able to go on after root ran a verb.
+int OpenOwn(const std::filesystem::path& path, int flags) {
+  const int fd = ::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, 0600);
+  struct stat directory {};
+  struct stat file {};
+  if (fd < 0 || ::geteuid() != 0 || ::stat(path.parent_path().c_str(), &directory) != 0 ||
+      ::fstat(fd, &file) != 0 || file.st_uid == directory.st_uid) {
+    return fd;
   }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
+  // A directory of root's own may hold files that were given to somebody on purpose.
+  if (directory.st_uid == 0 || ::fchown(fd, directory.st_uid, directory.st_gid) == 0) return fd;
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  return -1;
+}
 
 bool WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -82,9 +87,7 @@ Status NotLocked(const std::filesystem::path& path) {
 
 // Opens (and so makes) a lock file. Each use opens its own: a descriptor kept open would be
 // shared with forked children, and with it the lock of a parent that died holding it.
-int OpenLockFile(const std::filesystem::path& path) {
-  return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-}
+int OpenLockFile(const std::filesystem::path& path) { return OpenOwn(path, O_RDWR); }
 
 }  // namespace
 
@@ -98,7 +101,7 @@ Result<std::unique_ptr<WitnessFile>> WitnessFile::Open(const std::filesystem::pa
     if (!parent.empty()) std::filesystem::create_directories(parent, error);
     if (::mkdir(own.c_str(), 0700) != 0 && errno != EEXIST) return SystemError("create", own);
   }
-  const FileDescriptor probe(OpenLockFile(own / "witness.lock"));
+  const Descriptor probe(OpenLockFile(own / "witness.lock"));
   if (probe.get() < 0) return SystemError("open the lock file in", own);
   std::unique_ptr<WitnessFile> file(new WitnessFile(own, patience));
   if (Result<Contents> contents = file->Load(); !contents.ok()) return contents.status();
@@ -188,11 +191,11 @@ Status WitnessFile::Save(const Contents& contents) const {
   }
   text += fmt::format("{}\n", kFooter);
   const auto fresh = directory_ / "witness.new";
-  const FileDescriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const Descriptor file(OpenOwn(fresh, O_WRONLY | O_TRUNC));
   if (file.get() < 0) return SystemError("write", fresh);
   if (!WriteAll(file.get(), text) || ::fsync(file.get()) != 0) return SystemError("write", fresh);
   if (::rename(fresh.c_str(), path_.c_str()) != 0) return SystemError("replace", path_);
-  const FileDescriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0 || ::fsync(directory.get()) != 0) {
     return SystemError("sync", directory_);
   }
@@ -205,7 +208,7 @@ Status WitnessFile::Update(Change change) {
   const ForkHold no_fork_while_locked;
   const MutexLock lock(mu_);
   const auto lock_path = directory_ / "witness.lock";
-  const FileDescriptor held(OpenLockFile(lock_path));
+  const Descriptor held(OpenLockFile(lock_path));
   if (held.get() < 0) return SystemError("open", lock_path);
   if (!LockWithin(held.get(), patience_)) return NotLocked(lock_path);
   Result<Contents> contents = Load();

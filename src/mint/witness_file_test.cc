@@ -83,6 +83,22 @@ TEST_F(WitnessFileTest, MakesItsDirectoryForItsOwnerOnlyAndNoFileBeforeThereIsSo
   EXPECT_EQ(ModeOf(witness->path()), 0600U);
 }
 
+// Root may run a verb beside the service of another user, who must be able to go on.
+TEST_F(WitnessFileTest, WhatRootWritesBelongsToTheOwnerOfTheDirectory) {
+  constexpr uid_t kSomebody = 12345;
+  const uid_t owner = ::geteuid() == 0 ? kSomebody : ::geteuid();
+  ASSERT_EQ(::mkdir(dir().c_str(), 0700), 0);
+  ASSERT_EQ(::chown(dir().c_str(), owner, static_cast<gid_t>(-1)), 0);
+  const auto witness = Open();
+  ASSERT_TRUE(witness->Record("s", "k", "links", {1, 2}).ok());
+  ASSERT_TRUE(witness->LockDirectory().ok());
+  for (const char* const name : {"witness", "witness.lock", "open.lock"}) {
+    struct stat info {};
+    ASSERT_EQ(::stat((dir() / name).c_str(), &info), 0) << name;
+    EXPECT_EQ(info.st_uid, owner) << name;
+  }
+}
+
 TEST_F(WitnessFileTest, ATrailingSlashDoesNotOpenTheDirectoryToOthers) {
   auto file = WitnessFile::Open(dir().string() + "/");
   ASSERT_TRUE(file.ok()) << file.status().message();

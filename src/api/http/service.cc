@@ -20,6 +20,7 @@ namespace keymill::api::http {
 namespace {
 
 constexpr std::size_t kDeferredMax = 4096;
+constexpr std::size_t kPagesMax = 64;
 constexpr std::size_t kMissingMax = 1024;
 constexpr std::chrono::milliseconds kMissingFor{250};
 
@@ -49,7 +50,8 @@ Service::Service(ServiceOptions options, const Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
       request_timeout_(options_.request_timeout),
-      worker_(kDeferredMax) {}
+      worker_(kDeferredMax),
+      pages_(kPagesMax) {}
 
 net::SessionFactory Service::Sessions() {
   return
@@ -57,14 +59,21 @@ net::SessionFactory Service::Sessions() {
 }
 
 std::shared_ptr<Service::Deferred> Service::Defer(Work work, net::Waker wake) {
+  return Post(worker_, std::move(work), std::move(wake));
+}
+
+std::shared_ptr<Service::Deferred> Service::DeferPage(Work work, net::Waker wake) {
+  return Post(pages_, std::move(work), std::move(wake));
+}
+
+std::shared_ptr<Service::Deferred> Service::Post(Worker& worker, Work work, net::Waker wake) {
   auto deferred = std::make_shared<Deferred>();
-  const bool posted =
-      worker_.Post([this, deferred, work = std::move(work), wake = std::move(wake)] {
-        if (deferred->abandoned.load(std::memory_order_relaxed)) return;
-        work(*this, *deferred);
-        deferred->done.store(true, std::memory_order_release);
-        wake();
-      });
+  const bool posted = worker.Post([this, deferred, work = std::move(work), wake = std::move(wake)] {
+    if (deferred->abandoned.load(std::memory_order_relaxed)) return;
+    work(*this, *deferred);
+    deferred->done.store(true, std::memory_order_release);
+    wake();
+  });
   return posted ? deferred : nullptr;
 }
 

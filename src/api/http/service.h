@@ -35,7 +35,7 @@ struct ServiceOptions {
   std::string default_keyspace = "default";
   // Where to find us, for examples, when a client does not say how it did.
   std::string address = "localhost:8080";
-  // The page at /metrics; none without. Called by event loops: must not wait for anything.
+  // The page at /metrics; none without. Must not wait for anything.
   std::function<std::string()> metrics_page = {};
 };
 
@@ -81,6 +81,10 @@ class Service {
   using Work = std::function<void(Service&, Deferred&)>;
   std::shared_ptr<Deferred> Defer(Work work, net::Waker wake);
 
+  // The same for work that takes its time and never waits: it does not stand behind a store that
+  // hangs.
+  std::shared_ptr<Deferred> DeferPage(Work work, net::Waker wake);
+
   // Finds the keyspace for minting, asking the store. For Defer.
   void LookUp(const std::string& name, Deferred& deferred);
 
@@ -91,9 +95,11 @@ class Service {
   Reply RetireKeyspace(const std::string& name);
   Reply Explain(const std::string& keyspace, const std::string& key);
 
+  // Never waits, but takes a while where there are many keyspaces: for DeferPage.
+  Reply Metrics() const;
+
   // These never wait.
   Reply Index(std::string_view accept, std::string_view host);
-  Reply Metrics() const;
   // The probes. `only` names one check, "" means all of them; those in `excluded` may fail.
   static Reply Live(std::string_view only, bool verbose);
   Reply Ready(std::string_view name, std::string_view only, bool verbose,
@@ -103,6 +109,8 @@ class Service {
   static Reply NoEngine();
 
  private:
+  std::shared_ptr<Deferred> Post(Worker& worker, Work work, net::Waker wake);
+
   // Names that the store did not know a moment ago, so that a loop of bad requests does not
   // become a loop of store queries. Used by the worker thread only.
   bool RecentlyMissing(const std::string& name);
@@ -120,7 +128,9 @@ class Service {
   std::atomic<bool> draining_{false};
   HttpMetrics metrics_;
   std::map<std::string, MonotonicTime> missing_;
-  Worker worker_;  // Last: its thread uses everything above.
+  // Last: their threads use everything above.
+  Worker worker_;
+  Worker pages_;
 };
 
 }  // namespace keymill::api::http

@@ -252,10 +252,21 @@ Progress HttpSession::Answer(const Reply& reply, std::string& output) {
 }
 
 Progress HttpSession::RunErrand(Service::Work work, std::string& output, const MintWish& wish) {
-  auto deferred = service_.Defer(std::move(work), waker_);
+  return Await(service_.Defer(std::move(work), waker_), "too many requests wait for the store",
+               output, wish);
+}
+
+Progress HttpSession::BeginMetrics(std::string& output) {
+  auto page = service_.DeferPage(
+      [](Service& service, Service::Deferred& deferred) { deferred.reply = service.Metrics(); },
+      waker_);
+  return Await(std::move(page), "too many requests wait for the metrics", output, {});
+}
+
+Progress HttpSession::Await(std::shared_ptr<Service::Deferred> deferred, std::string_view refusal,
+                            std::string& output, const MintWish& wish) {
   if (deferred == nullptr) {
-    return Answer(StatusProblem({Code::kOverloaded, "too many requests wait for the store"}),
-                  output);
+    return Answer(StatusProblem({Code::kOverloaded, std::string(refusal)}), output);
   }
   errand_ = {std::move(deferred), service_.Deadline(), wish};
   return Progress::kParked;
@@ -291,7 +302,7 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
     case Operation::kHealth:
       return Answer(ReadyReply("healthz", request, route.key), output);
     case Operation::kMetrics:
-      return Answer(service_.Metrics(), output);
+      return BeginMetrics(output);
     case Operation::kListKeyspaces:
       return BeginList(request, output);
     case Operation::kShowKeyspace:

@@ -80,6 +80,10 @@ class HttpSession final : public net::Session {
   Progress BeginMint(std::string_view name, const MintWish& wish, std::string& output);
   Progress RunJob(mint::Keyspace& keyspace, const MintWish& wish, MonotonicTime deadline,
                   std::string& output);
+  Progress BeginMetrics(std::string& output);
+  // Waits for an answer that another thread prepares; null is answered with `refusal`.
+  Progress Await(std::shared_ptr<Service::Deferred> deferred, std::string_view refusal,
+                 std::string& output, const MintWish& wish);
   Progress RunErrand(Service::Work work, std::string& output, const MintWish& wish = {});
   // Lets the worker prepare the answer.
   Progress AnswerLater(std::function<Reply(Service&)> work, std::string& output);

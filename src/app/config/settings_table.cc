@@ -229,9 +229,9 @@ SettingRow KeyspacesRow() {
           .print = [](const Settings& settings) { return KeyspacesText(settings.keyspaces); }};
 }
 
-std::vector<SettingRow> MakeRows() {
+// Where numbers come from, and how many at a time.
+std::vector<SettingRow> StoreRows() {
   return {
-      ListenRow(),
       TextRow({.path = "data_dir",
                .flag = "--data-dir",
                .env = "KEYMILL_DATA_DIR",
@@ -262,6 +262,12 @@ std::vector<SettingRow> MakeRows() {
                    .summary = "How long minting should go on with the store gone",
                    .reloads = true},
                   &Settings::runway_target, 1s, 1h),
+  };
+}
+
+// How requests are served.
+std::vector<SettingRow> ServerRows() {
+  return {
       DurationRow({.path = "request_timeout",
                    .flag = "--request-timeout",
                    .env = "KEYMILL_REQUEST_TIMEOUT",
@@ -304,6 +310,14 @@ std::vector<SettingRow> MakeRows() {
       CompatRow(),
       KeyspacesRow(),
   };
+}
+
+std::vector<SettingRow> MakeRows() {
+  std::vector<SettingRow> rows = {ListenRow()};
+  for (const std::vector<SettingRow>& part : {StoreRows(), ServerRows()}) {
+    rows.insert(rows.end(), part.begin(), part.end());
+  }
+  return rows;
 }
 
 }  // namespace

@@ -238,15 +238,13 @@ Finding CheckKeyspace(const SqliteFacts& facts, const KeyspaceRecord& record) {
   }
   const Seen* const seen = WitnessOf(facts, record);
   if (seen != nullptr && (record.rev < seen->seen.rev || record.next < seen->seen.next)) {
-    // Only what is quarantined can be recovered, and whoever mints finds out and says so.
     return {
         check, Severity::kProblem,
         fmt::format("the store went back: revision {} and next number {} were seen, now it says "
                     "{} and {}",
                     seen->seen.rev, seen->seen.next, record.rev, record.next),
-        fmt::format("put the newer copy of the database back, or: keymill mint {0}{1}; keymill "
-                    "recover {0}{1}",
-                    word, facts.flags)};
+        fmt::format("put the newer copy of the database back, or: keymill recover {}{}", word,
+                    facts.flags)};
   }
   const double used = UsedShare(record);
   const std::string says =
