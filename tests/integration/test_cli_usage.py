@@ -74,8 +74,8 @@ class Usage(ScenarioTest):
                  "unknown verb keyspace crate; did you mean keyspace create?\n" + verbs),
                 (("keyspace",), "keyspace needs a verb\n" + verbs),
                 (("mnit",), "unknown verb mnit; did you mean mint?\nVerbs: serve, mint, explain, "
-                 "keyspace, recover, plan, config, verify, bench,\n       healthcheck, doctor, version, "
-                 "completion, manpage.\n")):
+                 "keyspace, recover, plan, config, verify, bench,\n       healthcheck, "
+                 "doctor, version, completion, manpage.\n")):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.keymill(*arguments, code=USAGE).stderr, "keymill: " + said)
 

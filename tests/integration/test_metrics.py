@@ -70,7 +70,8 @@ class Metrics(ScenarioTest):
         self.assertEqual(found["keymill_connections_accepted_total", "frontend=http"], 13)
         self.assertGreaterEqual(found["keymill_blocks_reserved_total", "keyspace=default"], 1)
         self.assertGreater(found["process_resident_memory_bytes", ""], 1_000_000)
-        self.assertRegex(text, r'keymill_build_info\{version="\d+\.\d+\.\d+",compiler="[^"]+"\} 1')
+        self.assertRegex(text, r'keymill_build_info\{version="\d+\.\d+\.\d+",'
+                         r'commit="([0-9a-f]{12,}(-dirty)?|unknown)",compiler="[^"]+"\} 1')
         self.assertEqual([key for key in keys if key in text], [])
 
     def test_a_store_that_hangs_does_not_keep_the_figures_back(self):

@@ -146,7 +146,7 @@ def departures(directory, text):
 
 def other_value(value, comment):
     """Another value that a setting may have, by what the comment above it says."""
-    words = re.search(r"one of ([a-z, ]+)\n", comment)
+    words = re.search(r"one of ([a-z, ]+)[;\n]", comment)
     if words:
         return next(word for word in words.group(1).split(", ") if word != value)
     if value in ("true", "false"):

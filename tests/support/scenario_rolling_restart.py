@@ -13,7 +13,7 @@ from keymill_process import ROOT, Load, Server, ask, await_that, duplicates, fre
 EXAMPLE = ROOT / "examples/nginx.conf"
 NGINX = pathlib.Path("/usr/sbin/nginx")
 MINT = "/v1/keyspaces/default/keys"
-RETRY = "proxy_next_upstream error timeout non_idempotent;"
+RETRY = "proxy_next_upstream error timeout http_503 non_idempotent;"
 AROUND = """\
 worker_processes 1;
 daemon off;

@@ -3,6 +3,7 @@
 #include "api/http/http_metrics.h"
 
 #include <chrono>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -150,9 +151,13 @@ TEST(HttpMetricsTest, ThePageIsServedWhenThereIsOne) {
   Client client(without);
   EXPECT_EQ(client.Ask("GET", "/metrics").status, 404);
   Service service({.version = "1", .metrics_page = [] { return "a 1\n"; }});
-  HttpSession session(service, [] {});
+  std::promise<void> written;
+  HttpSession session(service, [&written] { written.set_value(); });
   std::string output;
   session.Advance("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", output);
+  EXPECT_EQ(output, "") << "another thread writes it";
+  written.get_future().wait();
+  session.Advance("", output);
   std::string_view rest = output;
   const Response response = TakeResponse(rest);
   EXPECT_EQ(response.status, 200);
