@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -25,6 +26,7 @@ from keymill_process import (RawConnection, Server, ask, await_that, build_progr
 from scenario_wire import KEY_REQUEST, idle_connections, rss_kib
 
 CONNECTIONS = 64
+SCRAPE_SECONDS = 1
 
 NGINX_CONFIG = """
 worker_processes 1;
@@ -111,6 +113,26 @@ def keymill(directory, *flags):
     with Server(directory, *flags) as server:
         yield Peer(server.pid, server.port)
         server.stop()
+
+
+@contextlib.contextmanager
+def scraped(port, pages=None):
+    """Reads /metrics every second; `pages` is told of each whether it was whole."""
+    ended = threading.Event()
+
+    def scrape():
+        while not ended.wait(SCRAPE_SECONDS):
+            answer = ask(port, "GET", "/metrics")
+            if pages is not None:
+                pages.append(answer.status == 200 and b"keymill_keys_issued_total" in answer.body)
+
+    thread = threading.Thread(target=scrape)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextlib.contextmanager

@@ -101,14 +101,16 @@ class Samples:
 
 
 class Field:
-    """All servers, up at once for the whole run."""
+    """All servers, up at once for the whole run; ours as in production: watched, and logging."""
 
     def __init__(self, stack, directory, sizes):
         self.sizes = sizes
         self.one = stack.enter_context(
-            measure.keymill(directory / "one", "--threads", 1))
+            measure.keymill(directory / "one", "--threads", 1, "--log-level", "debug"))
         self.two = stack.enter_context(
-            measure.keymill(directory / "two", "--threads", 2))
+            measure.keymill(directory / "two", "--threads", 2, "--log-level", "debug"))
+        for server in (self.one, self.two):
+            stack.enter_context(measure.scraped(server.port))
         self.nginx = stack.enter_context(measure.nginx())
         self.epoll = stack.enter_context(measure.epoll_baseline())
         self.redis = stack.enter_context(measure.redis())
@@ -209,6 +211,7 @@ def quiet_rows(samples, directory, sizes):
     samples.fsync_ms = statistics.median(fsyncs)
     with measure.keymill(directory / "idle") as server:
         measure.ask(server.port, "GET", "/get-key")
+        measure.ask(server.port, "GET", "/metrics")
         before = measure.rss_kib(server.pid)
         samples.add("idle-memory", before / 1024)
         with measure.idle_connections(server.port, sizes.connections):

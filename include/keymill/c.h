@@ -110,9 +110,9 @@ keymill_code keymill_next(keymill_mill* mill, const char* keyspace, char* key, s
 // Keys in the order in which they were made. Never changes, so any thread may read it.
 typedef struct keymill_keys keymill_keys;
 
-// Sets *keys to `count` new keys; to fewer only when the keyspace ends or the store stays
-// away, so look at keymill_keys_count. On failure *keys is NULL: errors as for keymill_next,
-// and KEYMILL_INVALID_ARGUMENT for a count of 0. The caller frees the keys.
+// Sets *keys to `count` new keys; to fewer when the keyspace ends or not all can be had in time,
+// so look at keymill_keys_count. On failure *keys is NULL: errors as for keymill_next, and
+// KEYMILL_INVALID_ARGUMENT for a count of 0 or of more than 10,000,000. The caller frees the keys.
 keymill_code keymill_next_many(keymill_mill* mill, const char* keyspace, uint64_t count,
                                keymill_keys** keys);
 

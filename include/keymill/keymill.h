@@ -106,8 +106,9 @@ class Mill {
   //   kUnavailable, kDeadlineExceeded  no block could be had in time; try again.
   virtual Result<std::string> Next(std::string_view keyspace) = 0;
 
-  // `count` of them; fewer only when the keyspace ends or the store stays away, never none.
-  // Errors: as above, and kInvalidArgument for a count of 0.
+  // `count` of them; fewer when the keyspace ends, or when not all can be had in time; never none.
+  // Errors: as above, and kInvalidArgument for a count of 0 or of more than kCountMax.
+  static constexpr std::uint64_t kCountMax = 10'000'000;
   virtual Result<std::vector<std::string>> Next(std::string_view keyspace, std::uint64_t count) = 0;
 
  protected:

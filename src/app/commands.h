@@ -39,6 +39,13 @@ mint::RefillOptions ConfiguredRefill(const Settings& settings);
 // The configured store, with the configured keyspaces in it.
 Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptions engine = {});
 
+// kNotFound when there is no store yet where one is configured, for verbs that must not make one.
+// A store that is lost, of which a witness speaks, is for OpenConfigured to refuse.
+Status CheckStoreExists(const Settings& settings);
+
+// Says so when a verb has made the store: whoever is in the wrong directory should know.
+void TellIfCreated(const embed::Opened& opened);
+
 // kNotFound for a keyspace that the store does not have: which one was probably meant, and
 // how to create it.
 Status NoSuchKeyspace(mint::Engine& engine, std::string_view name);

@@ -78,6 +78,26 @@ Result<Config> ReadConfig(const CommonFlags& flags, bool serving) {
   return config;
 }
 
+Status CheckStoreExists(const Settings& settings) {
+  constexpr std::string_view kSqlite = "sqlite:";
+  if (!settings.store.starts_with(kSqlite)) return {};
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path data_dir = fs::absolute(settings.data_dir, ignored);
+  const fs::path path = (data_dir / settings.store.substr(kSqlite.size())).lexically_normal();
+  // What cannot be looked at is there for all we know.
+  const bool absent = fs::status(path, ignored).type() == fs::file_type::not_found &&
+                      fs::status(data_dir / "witness", ignored).type() == fs::file_type::not_found;
+  if (!absent) return {};
+  return {Code::kNotFound, fmt::format("there is no store at {} yet; keymill serve, mint and "
+                                       "keyspace create make one",
+                                       path.string())};
+}
+
+void TellIfCreated(const embed::Opened& opened) {
+  if (opened.created && opened.location != "memory:") Say("keymill: created {}\n", opened.location);
+}
+
 Status NoSuchKeyspace(mint::Engine& engine, std::string_view name) {
   std::vector<std::string_view> names;
   const Result<std::vector<mint::KeyspaceInfo>> all = engine.List();

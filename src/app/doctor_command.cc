@@ -68,7 +68,7 @@ Finding ConfigurationFinding(const Config& config) {
       std::count_if(config.origins.begin(), config.origins.end(),
                     [](const auto& each) { return each.second.layer != Origin::Layer::kDefault; });
   return {"configuration", Severity::kOk,
-          fmt::format("{}; {} of {} settings are not left at their default",
+          fmt::format("{}; {} of {} settings are set",
                       config.file.empty() ? "no file" : config.file, set, config.origins.size()),
           ""};
 }

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/config/duration.h"
+#include "app/config/quote.h"
 
 namespace keymill::app {
 namespace {
@@ -28,6 +29,11 @@ struct Url {
   std::string host;
   std::string port = "80";
 };
+
+// A server may be anything: what it sends is limited.
+constexpr std::size_t kProblemMax = 64 * 1024;
+constexpr std::size_t kSaidMax = 1000;
+constexpr std::size_t kLineMax = 64 * 1024;
 
 // `where` is what the user wrote it behind.
 Result<Url> ParseUrl(std::string_view text, std::string_view where) {
@@ -51,14 +57,33 @@ Result<Url> ParseUrl(std::string_view text, std::string_view where) {
   return url;
 }
 
+// What it means to whoever asked. Most of what is not listed here comes from something between us
+// and the server.
+Code CodeOf(int status) {
+  switch (status) {
+    case 400:
+    case 413:
+    case 422:
+      return Code::kInvalidArgument;
+    case 404:
+      return Code::kNotFound;
+    case 409:
+    case 410:
+      return Code::kFailedPrecondition;
+    case 507:
+      return Code::kExhausted;
+    default:
+      return Code::kUnavailable;
+  }
+}
+
 Status ServerSaid(int status, const std::string& body) {
   const auto json = nlohmann::json::parse(body, nullptr, false);
-  const std::string detail = json.is_object() ? json.value("detail", body) : body;
-  const Code code = status == 404   ? Code::kNotFound
-                    : status == 507 ? Code::kExhausted
-                    : status < 500  ? Code::kInvalidArgument
-                                    : Code::kUnavailable;
-  return {code, fmt::format("the server said {}: {}", status, detail)};
+  const auto detail = json.is_object() ? json.find("detail") : json.end();
+  const bool told = json.is_object() && detail != json.end() && detail->is_string();
+  return {CodeOf(status),
+          fmt::format("the server said {}: {}", status,
+                      Printable(told ? detail->get_ref<const std::string&>() : body, kSaidMax))};
 }
 
 // Runs one asynchronous step, which gets the handler to call, to its end: Beast heeds its
@@ -76,26 +101,36 @@ Error RunStep(asio::io_context& context, const Start& start) {
 // would look like another one.
 class LineSink {
  public:
-  explicit LineSink(const std::function<bool(std::string_view)>& sink) : sink_(sink) {}
+  LineSink(std::uint64_t lines_max, const std::function<bool(std::string_view)>& sink)
+      : lines_max_(lines_max), sink_(sink) {}
 
-  // False when whoever takes the lines wants no more.
+  // False when whoever takes the lines wants no more, or what came is not what was asked for.
   bool Add(std::string_view piece) {
     const std::size_t end = piece.rfind('\n') + 1;  // 0 when there is none.
     if (end == 0) {
       rest_ += piece;
-      return true;
+      return Check(rest_.size() <= kLineMax, "a line that is no key");
     }
     rest_ += piece.substr(0, end);
     lines_ += static_cast<std::uint64_t>(std::count(rest_.begin(), rest_.end(), '\n'));
+    if (!Check(lines_ <= lines_max_, "more keys than were asked for")) return false;
     const bool more = sink_(rest_);
     rest_ = piece.substr(end);
     return more;
   }
 
   [[nodiscard]] std::uint64_t lines() const { return lines_; }
+  [[nodiscard]] const Status& complaint() const { return complaint_; }
 
  private:
+  bool Check(bool fine, std::string_view what) {
+    if (!fine) complaint_ = {Code::kUnavailable, fmt::format("the server sent {}", what)};
+    return fine;
+  }
+
+  const std::uint64_t lines_max_;
   const std::function<bool(std::string_view)>& sink_;
+  Status complaint_;
   std::string rest_;
   std::uint64_t lines_ = 0;
 };
@@ -158,8 +193,9 @@ class MintCall {
       const std::string_view got(piece.data(), piece.size() - parser_.get().body().size);
       if (status != 200) {
         problem += got;
+        if (problem.size() > kProblemMax) return ServerSaid(status, problem);
       } else if (!sink_.Add(got)) {
-        return {};
+        return sink_.complaint();
       }
       if (error) return Failed("read from", error, ask_.idle_timeout);
     }
@@ -183,7 +219,7 @@ Status MintOverHttp(const HttpMint& ask, const std::function<bool(std::string_vi
   const std::function<bool(std::string_view)> watched = [&](std::string_view lines) {
     return wanted = sink(lines);
   };
-  LineSink lines(watched);
+  LineSink lines(ask.count, watched);
   Status done = MintCall(ask, lines).Run(*url);
   if (done.ok() && wanted && lines.lines() < ask.count) {
     done = Status(Code::kUnavailable, "the server sent no more");

@@ -76,14 +76,21 @@ std::string StateText(mint::Explanation::State state) {
   return fmt::format("{} (its block is in use: it was issued, or will be)", name);
 }
 
+enum class Absent : std::uint8_t { kCreate, kRefuse };
+
 // The configured store without creating anything that is only configured: looking at
-// keyspaces must not make any.
-Result<embed::Opened> Open(const CommonFlags& common) {
+// keyspaces must not make any, nor a store.
+Result<embed::Opened> Open(const CommonFlags& common, Absent absent = Absent::kRefuse) {
   Result<Config> config = ReadConfig(common, /*serving=*/false);
   if (!config.ok()) return config.status();
   Settings settings = config->settings;
   settings.keyspaces.clear();
-  return OpenConfigured(settings);
+  if (absent == Absent::kRefuse) {
+    if (Status there = CheckStoreExists(settings); !there.ok()) return there;
+  }
+  Result<embed::Opened> opened = OpenConfigured(settings);
+  if (opened.ok()) TellIfCreated(*opened);
+  return opened;
 }
 
 Status Describe(mint::Engine& engine, const Status& status, std::string_view name) {
@@ -157,7 +164,7 @@ int RunKeyspaceShow(const KeyspaceFlags& flags) {
 int RunKeyspaceCreate(const KeyspaceFlags& flags) {
   Result<Recipe> recipe = mint::RecipeFromWords(flags.words);
   if (!recipe.ok()) return Fail(recipe.status());
-  Result<embed::Opened> opened = Open(flags.common);
+  Result<embed::Opened> opened = Open(flags.common, Absent::kCreate);
   if (!opened.ok()) return Fail(opened.status());
   Result<mint::Engine::Created> created = opened->engine->Create(flags.name, *recipe);
   if (!created.ok()) {

@@ -70,6 +70,7 @@ int RunMint(const MintFlags& flags) {
   engine.refill.ahead_of_need = false;
   Result<embed::Opened> opened = OpenConfigured(config->settings, engine);
   if (!opened.ok()) return Fail(opened.status());
+  TellIfCreated(*opened);
   mint::Engine& mill = *opened->engine;
   Result<mint::Keyspace*> keyspace = mill.Lookup(flags.keyspace);
   if (keyspace.code() == Code::kNotFound) return Fail(NoSuchKeyspace(mill, flags.keyspace));

@@ -45,6 +45,8 @@ constexpr std::chrono::seconds kListenAnyway{3};
 constexpr std::chrono::seconds kSayAgain{10};
 // A stop waits this long for an attempt to open the store; one that ends later hangs.
 constexpr std::chrono::seconds kOpenGrace{3};
+// However long the connections took, there is time to give numbers back.
+constexpr std::chrono::seconds kGiveBackGrace{5};
 constexpr std::string_view kForge = "forge";
 
 // Every connection is a file; the soft limit is meant for programs that have few.
@@ -109,12 +111,13 @@ class ServeRun {
  public:
   ServeRun(Config config, ServeFlags flags)
       : settings_(std::move(config.settings)),
+        file_(std::move(config.file)),
         flags_(std::move(flags)),
         service_({.request_timeout = settings_.request_timeout,
                   .router = {.forge = Serves(kForge)},
                   .version = std::string(Version()),
                   .address = settings_.listen_http,
-                  .metrics_page = [this] { return MetricsPage(service_, serving_.load()); }}) {}
+                  .metrics_page = [this] { return RenderMetrics(); }}) {}
 
   ~ServeRun() {
     RequestStop();
@@ -139,7 +142,10 @@ class ServeRun {
 
   // From any thread: logs more, or as configured again.
   void ChangeLogLevel() {
-    Log(LogLevel::kInfo, "serve", "log level {} now (SIGUSR2)", LogLevelName(log_level_.Flip()));
+    const LogLevel level = log_level_.Flip();
+    SetLogLevel(std::min(LogLevel::kInfo, level));  // Or nobody would see it.
+    Log(LogLevel::kInfo, "serve", "log level {} now (SIGUSR2)", LogLevelName(level));
+    SetLogLevel(level);
   }
 
   int Run() {
@@ -218,9 +224,18 @@ class ServeRun {
   void Reload() {
     const Result<Config> fresh = LoadServeConfig(flags_.common);
     if (!fresh.ok()) return KeepAsItWas(fresh.status());
+    if (fresh->file.empty() && !file_.empty()) {
+      return KeepAsItWas({Code::kNotFound, fmt::format("{} is gone", file_)});
+    }
     const Settings& wanted = fresh->settings;
     const app::Reload reload = CompareSettings(settings_, wanted);
     for (const std::string& name : reload.keyspaces_gained) {
+      Status possible = opened_.engine->CheckCreate(name, wanted.keyspaces.at(name));
+      if (!possible.ok()) return KeepAsItWas(possible);
+    }
+    // What fails from here on is the store's doing. A keyspace that is made stays made.
+    for (const std::string& name : reload.keyspaces_gained) {
+      if (StopAsked()) return;
       Result<mint::Engine::Created> created =
           opened_.engine->Create(name, wanted.keyspaces.at(name));
       if (!created.ok()) return KeepAsItWas(created.status());
@@ -232,6 +247,11 @@ class ServeRun {
     opened_.engine->SetRefill(ConfiguredRefill(settings_));
     service_.SetRequestTimeout(settings_.request_timeout);
     ConfigureLogLevel();
+  }
+
+  bool StopAsked() {
+    const MutexLock lock(mu_);
+    return news_.stop;
   }
 
   static void KeepAsItWas(const Status& why) {
@@ -259,6 +279,16 @@ class ServeRun {
   }
 
   void ConfigureLogLevel() { log_level_.Configure(Level(settings_)); }
+
+  std::string RenderMetrics() {
+    const MutexLock lock(serving_mu_);
+    return MetricsPage(service_, serving_);
+  }
+
+  void SetServing(net::Server* server) {
+    const MutexLock lock(serving_mu_);
+    serving_ = server;
+  }
 
   bool Serves(std::string_view peer) const {
     return std::find(settings_.compat.begin(), settings_.compat.end(), peer) !=
@@ -335,7 +365,7 @@ class ServeRun {
     }
     if (!server.ok()) return {Code::kFailedPrecondition, server.status().message()};
     server_ = *std::move(server);
-    serving_ = server_.get();
+    SetServing(server_.get());
     const bool v6 = host->find(':') != std::string::npos;
     base_url_ =
         fmt::format("http://{}{}{}:{}", v6 ? "[" : "", *host, v6 ? "]" : "", server_->port());
@@ -392,12 +422,12 @@ class ServeRun {
 
   void Stop(int code) {
     service_.SetDraining();
+    const MonotonicTime deadline = SystemClock().Monotonic() + settings_.shutdown_timeout;
     const bool listened = server_ != nullptr;
     if (listened) {
       const std::size_t open = server_->connections();
       Log(LogLevel::kInfo, "serve", "stopping ({} {})", open,
           open == 1 ? "connection" : "connections");
-      const MonotonicTime deadline = SystemClock().Monotonic() + settings_.shutdown_timeout;
       std::this_thread::sleep_for(settings_.drain_delay);
       const auto left = std::max(std::chrono::milliseconds(0),
                                  std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -405,24 +435,28 @@ class ServeRun {
       if (!server_->Drain(left)) {
         Log(LogLevel::kWarn, "serve", "{} connections were cut off", server_->connections());
       }
+      SetServing(nullptr);
       server_.reset();
     }
     JoinOpener(code);
     if (opened_.engine) {
-      const std::uint64_t given_back = opened_.engine->Close();
+      const std::uint64_t given_back =
+          opened_.engine->Close(std::max(deadline, SystemClock().Monotonic() + kGiveBackGrace));
       // One that never listened has said why; that it also took numbers is nobody's concern.
       Log(listened ? LogLevel::kInfo : LogLevel::kDebug, "serve",
           "stopped; {} unused numbers went back to the store", given_back);
     }
   }
 
-  Settings settings_;  // The main thread's, and changes only once the opener is done.
+  Settings settings_;       // The main thread's, and changes only once the opener is done.
+  const std::string file_;  // The configuration's; "" without one.
   const ServeFlags flags_;
   LogLevelSwitch log_level_;
-  embed::Opened opened_;        // The opener's until there is news of it.
-  api::http::Service service_;  // After the engine: its worker must end first.
-  // server_ for its own threads, which run before it is set and until it is destroyed.
-  std::atomic<net::Server*> serving_{nullptr};
+  embed::Opened opened_;  // The opener's until there is news of it.
+  // server_ for whoever writes /metrics, who keeps it from ending meanwhile.
+  Mutex serving_mu_;
+  net::Server* serving_ KEYMILL_GUARDED_BY(serving_mu_) = nullptr;
+  api::http::Service service_;  // After all that its workers use.
   std::unique_ptr<net::Server> server_;
   std::string base_url_;
   std::thread opener_;
@@ -438,10 +472,10 @@ class ServeRun {
 }  // namespace
 
 int RunServe(const ServeFlags& flags) {
+  Signals::Block();  // First: one that arrives during the start waits until it can be heeded.
   Result<Config> config = ReadConfig(flags.common, /*serving=*/true);
   if (!config.ok()) return Fail(config.status());
   std::signal(SIGPIPE, SIG_IGN);
-  Signals::Block();
   RaiseFileLimit();
   ServeRun run(*std::move(config), flags);
   const Signals signals({.stop = [&run] { run.RequestStop(); },

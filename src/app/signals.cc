@@ -89,7 +89,7 @@ void Signals::AskToStop() {
     case StopPolicy::Action::kIgnore:
       break;
     case StopPolicy::Action::kEndNow:
-      Say("keymill: stopped at once\n");
+      if (WritableNow(STDERR_FILENO)) Say("keymill: stopped at once\n");
       std::_Exit(kExitFailure);
   }
 }

@@ -6,9 +6,16 @@
 
 #include <utility>
 
+#include <poll.h>
 #include <unistd.h>
 
 namespace keymill {
+
+// Whether a write of a few kilobytes would not wait: not so for a pipe that nobody empties.
+inline bool WritableNow(int fd) {
+  pollfd waiting{fd, POLLOUT, 0};
+  return ::poll(&waiting, 1, 0) != 0;  // An error is for the write to find out.
+}
 
 class Descriptor {
  public:

@@ -11,8 +11,10 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/fork.h"
 #include "base/json.h"
+#include "base/mutex.h"
 
 namespace keymill {
 namespace {
@@ -27,6 +29,8 @@ struct LogState {
   bool json = false;
 };
 
+Mutex write_mu;  // Held from the look at the pipe to the end of the write.
+std::uint64_t dropped KEYMILL_GUARDED_BY(write_mu) = 0;  // Messages since one was written.
 std::atomic<int> level_now{static_cast<int>(LogLevel::kInfo)};
 constexpr int kOff = 99;
 
@@ -40,6 +44,21 @@ LogState& State() {
     return fresh;
   }();
   return *state;
+}
+
+void WriteLine(LogLevel level, std::string_view component, std::string_view message) {
+  LogState& state = State();
+  const auto index = static_cast<std::size_t>(level);
+  if (!state.json) {
+    state.logger->log(kSpdlogLevels.at(index), "{}: {}", component, message);
+    return;
+  }
+  const auto now = spdlog::log_clock::now().time_since_epoch();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  state.logger->log(kSpdlogLevels.at(index),
+                    R"({{"ts":{}.{:03},"level":"{}","component":"{}",)"
+                    R"("msg":{}}})",
+                    ms / 1000, ms % 1000, kLevels.at(index), component, JsonQuote(message));
 }
 
 }  // namespace
@@ -78,18 +97,16 @@ bool LogEnabled(LogLevel level) {
 
 void WriteLog(LogLevel level, std::string_view component, std::string_view message) {
   const ForkHold no_fork_while_the_sink_is_locked;
-  LogState& state = State();
-  const auto index = static_cast<std::size_t>(level);
-  if (!state.json) {
-    state.logger->log(kSpdlogLevels.at(index), "{}: {}", component, message);
+  const MutexLock one_at_a_time(write_mu);
+  // Whoever does not read the log must not be able to stop the service.
+  if (!WritableNow(STDERR_FILENO)) {
+    ++dropped;
     return;
   }
-  const auto now = spdlog::log_clock::now().time_since_epoch();
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  state.logger->log(kSpdlogLevels.at(index),
-                    R"({{"ts":{}.{:03},"level":"{}","component":"{}",)"
-                    R"("msg":{}}})",
-                    ms / 1000, ms % 1000, kLevels.at(index), component, JsonQuote(message));
+  if (const std::uint64_t lost = std::exchange(dropped, 0); lost > 0) {
+    WriteLine(LogLevel::kWarn, "log", fmt::format("{} messages were lost: nobody read them", lost));
+  }
+  WriteLine(level, component, message);
 }
 
 }  // namespace keymill

@@ -66,7 +66,9 @@ class EngineMill final : public Mill {
 
   Result<std::vector<std::string>> Next(std::string_view name, std::uint64_t count) override {
     std::vector<std::string> keys;
-    if (count == 0) return Status(Code::kInvalidArgument, "count: use 1 or more");
+    if (count == 0 || count > kCountMax) {
+      return Status(Code::kInvalidArgument, fmt::format("count: use 1 to {}", kCountMax));
+    }
     Result<mint::Engine*> engine = Engine();
     if (!engine.ok()) return engine.status();
     Result<mint::Keyspace*> keyspace = (*engine)->Lookup(name);

@@ -15,7 +15,6 @@
 #include "base/random.h"
 #include "keys/recipe_text.h"
 #include "mint/forecast.h"
-#include "store/rules.h"
 
 namespace keymill::mint {
 namespace {
@@ -224,23 +223,35 @@ Result<Keyspace*> Engine::Lookup(std::string_view name) {
   return Adopt(*record);
 }
 
-Status Engine::Differs(const KeyspaceRecord& record, const Recipe& recipe) const {
-  Result<Recipe> in_store = keys::ParseRecipeText(record.recipe);
-  const std::string what =
-      in_store.ok() ? keys::DescribeDifference(*in_store, recipe) : record.recipe;
-  return {Code::kFailedPrecondition,
-          fmt::format("keyspace {} exists with another recipe: {}. A recipe is fixed for ever: "
-                      "put the stored one back, or give this one another name",
-                      record.name, what)};
+Status CheckRecipe(const KeyspaceRecord& record, const Recipe& recipe) {
+  if (record.recipe != keys::RecipeText(recipe)) {  // C1
+    Result<Recipe> in_store = keys::ParseRecipeText(record.recipe);
+    const std::string what =
+        in_store.ok() ? keys::DescribeDifference(*in_store, recipe) : record.recipe;
+    return {Code::kFailedPrecondition,
+            fmt::format("keyspace {} exists with another recipe: {}. A recipe is fixed for ever: "
+                        "put the stored one back, or give this one another name",
+                        record.name, what)};
+  }
+  if (record.state == KeyspaceState::kRetired) {
+    return {Code::kFailedPrecondition,
+            fmt::format("keyspace {} is retired, and its name is never reused", record.name)};
+  }
+  return {};
 }
 
 Result<Keyspace*> Engine::Accept(const KeyspaceRecord& record, const Recipe& recipe) {
-  if (record.recipe != keys::RecipeText(recipe)) return Differs(record, recipe);  // C1
-  if (record.state == KeyspaceState::kRetired) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("keyspace {} is retired, and its name is never reused", record.name));
-  }
+  if (Status fits = CheckRecipe(record, recipe); !fits.ok()) return fits;
   return Adopt(record);
+}
+
+Status Engine::CheckCreate(std::string_view name, const Recipe& recipe) {
+  Result<Draft> draft = MakeDraft(name, recipe);
+  if (!draft.ok()) return draft.status();
+  Result<KeyspaceRecord> record = FindRecord(name);
+  if (record.code() == Code::kNotFound) return CheckBlocklist(recipe, draft->codec);
+  if (!record.ok()) return record.status();
+  return CheckRecipe(*record, recipe);
 }
 
 Result<Engine::Created> Engine::Create(std::string_view name, const Recipe& recipe) {
@@ -344,15 +355,12 @@ Result<RecoverReport> Engine::Recover(std::string_view name) {
   if (!record.ok()) return record.status();
   Result<Witness> floor = Witnessed(record->id);
   if (!floor.ok()) return floor.status();
-  // Nobody may have asked the store for numbers since it went back. A look that is younger than
-  // the witness decides: others may be minting.
-  record = store_->FindKeyspace(name, StoreDeadline());
-  if (!record.ok()) return record.status();
-  const Status behind = store::CheckReservable(*record, record->recipe_hash, *floor);
-  if (behind.code() == Code::kQuarantined && record->state == KeyspaceState::kOpen) {
-    Status stopped = store_->Quarantine(record->id, behind.message(), StoreDeadline());
-    if (!stopped.ok()) return stopped;
-  }
+  // Nobody may have asked the store for numbers since it went back. To settle a block that does
+  // not exist changes nothing, unless the store is behind: then it quarantines the keyspace, in the
+  // transaction that finds it so.
+  const Result<Witness> probed = store_->GiveBack(
+      {.keyspace_id = record->id, .block_id = RandomHex(16), .witness = *floor}, StoreDeadline());
+  if (probed.code() == Code::kUnavailable) return probed.status();
   Result<RecoverReport> report = store_->Recover(record->id, *floor, StoreDeadline());
   if (!report.ok() || !witness_) return report;
   Result<Witness> kept = witness_->Record(identity_.store_id, record->id, name, report->seen);

@@ -84,6 +84,10 @@ struct Explanation {
 };
 std::string_view ExplanationStateName(Explanation::State state);
 
+// Whether a stored keyspace is one of this recipe that can be used: kFailedPrecondition when its
+// recipe is another one (the message says in what) or when it is retired.
+Status CheckRecipe(const KeyspaceRecord& record, const Recipe& recipe);
+
 // Safe for concurrent use by multiple threads. Only Find, and what Find returns, is made for
 // the path of a request; everything else may wait for the store.
 class Engine {
@@ -121,6 +125,9 @@ class Engine {
   //   kQuarantined         the store has lost the one that had this name.
   Result<Created> Create(std::string_view name, const Recipe& recipe);
 
+  // What Create would say now. Changes nothing.
+  Status CheckCreate(std::string_view name, const Recipe& recipe);
+
   // Ends the keyspace for ever. Errors: kNotFound.
   Status Retire(std::string_view name);
 
@@ -151,9 +158,9 @@ class Engine {
   // Whether minting works: OK, or why not. Does not touch the store.
   Status Ready() const;
 
-  // Gives back what was not used and ends the refiller. Nothing can be minted afterwards.
-  // Returns how many numbers were given back. Works once.
-  std::uint64_t Close();
+  // Gives back what was not used and ends the refiller. Nothing can be minted afterwards. What is
+  // not given back by `deadline` is burned. Returns how many numbers were given back. Works once.
+  std::uint64_t Close(MonotonicTime deadline = MonotonicTime::max());
 
   // One round of the refiller, for tests that have no background thread.
   void StepForTest() { Step(); }
@@ -184,7 +191,6 @@ class Engine {
   Result<Keyspace*> Accept(const KeyspaceRecord& record, const Recipe& recipe);
   Result<Keyspace*> Adopt(const KeyspaceRecord& record);
   Result<KeyspaceInfo> Inform(KeyspaceRecord record);
-  Status Differs(const KeyspaceRecord& record, const Recipe& recipe) const;
 
   // The refiller.
   void Run();

@@ -293,7 +293,7 @@ void Engine::Fatal(const Status& why) {
   if (options_.on_fatal) options_.on_fatal(why);
 }
 
-std::uint64_t Engine::Close() {
+std::uint64_t Engine::Close(MonotonicTime deadline) {
   if (closed_.exchange(true)) return 0;
   {
     const MutexLock lock(mu_);
@@ -302,6 +302,7 @@ std::uint64_t Engine::Close() {
   }
   if (thread_.joinable()) thread_.join();
   std::uint64_t given_back = 0;
+  std::uint64_t too_late = 0;
   // A busy sibling may hold the witness or the store for a moment. Once nothing answers, the
   // rest is burned: somebody waits for us to end.
   int attempts = kCloseAttempts;
@@ -309,6 +310,11 @@ std::uint64_t Engine::Close() {
   const MutexLock lock(refill_mu_);
   for (Keyspace* const keyspace : catalog_.All()) {
     for (const Keyspace::Settlement& block : keyspace->Close()) {
+      if (clock_.Monotonic() >= deadline) {
+        if (block.unused > 0) keyspace->CountReturned(false);
+        too_late += block.unused;
+        continue;
+      }
       Status done = away;
       while (attempts > 0) {
         done = GiveBack(*keyspace, block.block_id, block.first_unused);
@@ -325,6 +331,9 @@ std::uint64_t Engine::Close() {
       Log(LogLevel::kWarn, "mint", "{}; {} numbers of {} are burned", done.message(), block.unused,
           keyspace->name());
     }
+  }
+  if (too_late > 0) {
+    Log(LogLevel::kWarn, "mint", "the time for a stop has passed; {} numbers are burned", too_late);
   }
   return given_back;
 }

@@ -36,18 +36,17 @@ Status Damaged(const std::filesystem::path& path) {
                       path.string())};
 }
 
-// Opens a file of the witness, and makes it. What root makes belongs to the directory's owner, as
-// SQLite's own files do: the service must be able to go on after root ran a verb.
-int OpenOwn(const std::filesystem::path& path, int flags) {
-  const int fd = ::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, 0600);
+// Makes a file that must not exist. What root makes belongs to the directory's owner, as SQLite's
+// own files do: the service must be able to go on after root ran a verb. Only of what was made
+// right here: anything else that lies there, the owner may have put there for root to give away.
+int CreateOwn(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   struct stat directory {};
-  struct stat file {};
-  if (fd < 0 || ::geteuid() != 0 || ::stat(path.parent_path().c_str(), &directory) != 0 ||
-      ::fstat(fd, &file) != 0 || file.st_uid == directory.st_uid) {
+  if (fd < 0 || ::geteuid() != 0) return fd;
+  if (::stat(path.parent_path().c_str(), &directory) == 0 &&
+      ::fchown(fd, directory.st_uid, directory.st_gid) == 0) {
     return fd;
   }
-  // A directory of root's own may hold files that were given to somebody on purpose.
-  if (directory.st_uid == 0 || ::fchown(fd, directory.st_uid, directory.st_gid) == 0) return fd;
   const int error = errno;
   ::close(fd);
   errno = error;
@@ -87,7 +86,14 @@ Status NotLocked(const std::filesystem::path& path) {
 
 // Opens (and so makes) a lock file. Each use opens its own: a descriptor kept open would be
 // shared with forked children, and with it the lock of a parent that died holding it.
-int OpenLockFile(const std::filesystem::path& path) { return OpenOwn(path, O_RDWR); }
+int OpenLockFile(const std::filesystem::path& path) {
+  for (;;) {
+    int fd = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 || errno != ENOENT) return fd;
+    fd = CreateOwn(path);
+    if (fd >= 0 || errno != EEXIST) return fd;  // Otherwise another process was faster.
+  }
+}
 
 }  // namespace
 
@@ -191,7 +197,9 @@ Status WitnessFile::Save(const Contents& contents) const {
   }
   text += fmt::format("{}\n", kFooter);
   const auto fresh = directory_ / "witness.new";
-  const Descriptor file(OpenOwn(fresh, O_WRONLY | O_TRUNC));
+  // A crash leaves one behind. Never written through: it might lead elsewhere.
+  if (::unlink(fresh.c_str()) != 0 && errno != ENOENT) return SystemError("remove", fresh);
+  const Descriptor file(CreateOwn(fresh));
   if (file.get() < 0) return SystemError("write", fresh);
   if (!WriteAll(file.get(), text) || ::fsync(file.get()) != 0) return SystemError("write", fresh);
   if (::rename(fresh.c_str(), path_.c_str()) != 0) return SystemError("replace", path_);

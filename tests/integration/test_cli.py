@@ -108,7 +108,19 @@ class CommandLine(ScenarioTest):
                             code=REFUSED)
         self.assertIn("length", done.stderr)
 
+    def test_verbs_that_look_make_no_store(self):
+        for verb in (("keyspace", "list"), ("keyspace", "show", "default"),
+                     ("keyspace", "retire", "default"), ("explain", "abcdefg"),
+                     ("recover", "default")):
+            done = self.keymill(*verb, code=FAILURE)
+            self.assertRegex(done.stderr, r"there is no store at /\S+/data/keymill\.db yet")
+            self.assertFalse((self.directory / "data").exists())
+        self.assertRegex(self.keymill("mint").stderr,
+                         r"^keymill: created sqlite:/\S+/data/keymill\.db\n$")
+        self.assertEqual(self.keymill("mint").stderr, "")
+
     def test_show_and_retire_of_an_unknown_keyspace_fail(self):
+        self.keymill("mint")
         for verb in ("show", "retire"):
             done = self.keymill("keyspace", verb, "nowhere", code=FAILURE)
             self.assertIn("nowhere", done.stderr)

@@ -82,6 +82,32 @@ class Mint(ScenarioTest):
         self.assertEqual(keys, ["k1", "k2"])
         self.assertEqual(message, "keymill: got 2 of 1500 keys: the server sent no more\n")
 
+    def test_more_keys_than_were_asked_for_are_a_failure(self):
+        text = "".join(f"key{n:04}\n" for n in range(1501))
+        keys, message = self.mint(HEAD + chunk(text) + b"0\r\n\r\n")
+        self.assertLessEqual(len(keys), 1500)
+        self.assertIn("the server sent more keys than were asked for", message)
+
+    def test_a_line_without_an_end_is_given_up(self):
+        keys, message = self.mint(HEAD + chunk("k" * 100_000), hang=True)
+        self.assertEqual(keys, [])
+        self.assertIn("the server sent a line that is no key", message)
+
+    def test_what_a_strange_server_says_is_told_in_one_line(self):
+        for body in (b'{"detail":5}', b"null", b'{"detail":"a\\u001b[2Jb"}', b"[" * 1000,
+                     b"x" * 200_000):
+            answer = b"HTTP/1.1 503 Busy\r\nContent-Length: %d\r\n\r\n" % len(body)
+            with self.subTest(body=body[:20]):
+                message = self.mint(answer + body)[1]
+                self.assertIn("the server said 503: ", message)
+                self.assertNotIn("\x1b", message)
+                self.assertLess(len(message), 2000)
+
+    def test_an_answer_of_something_between_is_no_mistake_of_the_user(self):
+        for status in (204, 301, 401, 408, 429):
+            with self.subTest(status=status):
+                self.mint(b"HTTP/1.1 %d Word\r\nContent-Length: 0\r\n\r\n" % status)
+
     def test_a_store_that_is_locked_in_the_middle_is_given_up(self):
         run_keymill("mint", cwd=self.directory)
         with subprocess.Popen([str(keymill_bin()), "mint", "-n", "100000000", "--timeout", "1s"],

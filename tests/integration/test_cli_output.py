@@ -46,6 +46,7 @@ class Output(ScenarioTest):
                     self.assertEqual(server.stop(), 0)
 
     def test_data_that_cannot_be_written_is_a_failure_that_says_why(self):
+        self.shell("$MILL mint")
         for verb in ("mint -n 3", "version", "--version", "--help", "keyspace list",
                      "keyspace list -o json", "keyspace show default", "mint -n 100000"):
             with self.subTest(verb=verb):

@@ -135,6 +135,7 @@ class Usage(ScenarioTest):
         self.assertIn("250ms, 1.5s", text)
 
     def test_a_dot_env_that_only_serve_reads_is_remarked_on(self):
+        self.keymill("mint")
         path = self.directory / ".env"
         path.write_text("UNRELATED=1\n", encoding="utf-8")
         self.assertEqual(self.keymill("mint").stderr, "")

@@ -247,6 +247,13 @@ class Doctor(ScenarioTest):
         self.keymill(*command.split()[1:])
         self.examine(code=OK)
 
+    def test_a_configuration_that_the_store_contradicts_is_a_problem(self):
+        self.keymill("mint")
+        (self.directory / "keymill.yml").write_text("keyspaces: {default: {length: 8}}",
+                                                    encoding="utf-8")
+        self.expect(self.examine(code=FAILURE), "keyspace default", "problem",
+                    "length is 7 in the store, 8 here", "keymill keyspace show default")
+
     def test_a_store_that_went_back_can_be_recovered_before_anybody_mints(self):
         self.keymill("mint")
         shutil.copy2(self.database, self.directory / "old.db")

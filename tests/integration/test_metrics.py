@@ -2,6 +2,7 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """What a server tells a monitoring system, and what it tells nobody."""
 
+import contextlib
 import pathlib
 import re
 import subprocess
@@ -11,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
-from keymill_process import DatabaseLock, Server
+from keymill_process import DatabaseLock, RawConnection, Server
 from proof import ScenarioTest
 
 SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
@@ -82,6 +83,20 @@ class Metrics(ScenarioTest):
                 self.scrape(server)
             found = samples(self.scrape(server))
         self.assertGreater(found["keymill_reservoir_numbers", "keyspace=default"], 0)
+
+    def test_a_stop_in_the_middle_of_a_scrape_is_clean(self):
+        names = ", ".join(f"k{n}: {{}}" for n in range(60))
+        config = f"store: 'memory:'\nshutdown_timeout: 1s\nkeyspaces: {{default: {{}}, {names}}}"
+        for _ in range(4):
+            server = Server(self.directory, config=config).start()
+            self.addCleanup(server.kill)
+            with contextlib.ExitStack() as stack:
+                scrapers = [stack.enter_context(RawConnection(server.port)) for _ in range(10)]
+                for scraper in scrapers:
+                    scraper.send("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 50)
+                self.assertTrue(scrapers[0].read_answer())
+                server.terminate()
+                self.assertEqual(server.wait(30), 0, server.log())
 
     def test_no_issued_key_is_in_the_log_above_trace_level(self):
         server = self.start("--log-level", "debug")

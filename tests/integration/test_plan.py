@@ -73,6 +73,7 @@ class Plan(ScenarioTest):
         self.assertEqual(told["plan"]["collision_odds"], 0)
 
     def test_a_regrettable_recipe_is_warned_of_when_it_is_created(self):
+        self.keymill("mint")
         done = self.keymill("keyspace", "create", "short", "--length", "5")
         self.assertRegex(done.stderr, r"^keymill: warning: .* one guess in a million .*\n$")
         self.assertNotIn("warning", done.stdout)

@@ -75,8 +75,18 @@ class Reload(ScenarioTest):
         log = self.reload("log_level: debug\nkeyspaces: {default: {length: 9}}",
                           "not reloaded", "length")
         self.assertNotIn("changed:", log)
+        log = self.reload("keyspaces: {aaa: {kind: sequence}, default: {length: 9}}",
+                          "not reloaded", "length")
+        self.assertEqual(server.ask("GET", "/v1/keyspaces/aaa").status, 404, log)
         self.assertEqual(len(server.ask("GET", "/get-key").text), 7)
         self.reload("log_level: info", "nothing changed")
+
+    def test_a_file_that_is_gone_changes_nothing(self):
+        server = self.serve("request_timeout: 1s")
+        (self.directory / "keymill.yml").unlink()
+        server.signal(signal.SIGHUP)
+        await_that(lambda: "keymill.yml is gone" in server.log(), "it says so", 20)
+        self.assertNotIn("request_timeout", server.log())
 
     def test_a_keyspace_that_is_not_named_any_more_is_served_on(self):
         server = self.serve("keyspaces: {default: {}, orders: {kind: sequence}}")
@@ -103,6 +113,14 @@ class Reload(ScenarioTest):
         await_that(lambda: "log level debug now" in server.log(), "it logs more", 20)
         server.signal(signal.SIGUSR2)
         await_that(lambda: "log level info now" in server.log(), "it logs as before", 20)
+
+    def test_sigusr2_is_answered_also_where_little_is_logged(self):
+        server = self.serve("log_level: error")
+        for level in ("debug", "error", "debug"):
+            before = len(server.log())
+            server.signal(signal.SIGUSR2)
+            await_that(lambda: f"log level {level} now" in server.log()[before:],
+                       "the level is told", 20)
 
     def test_a_flag_goes_on_to_win(self):
         self.serve("log_level: info", "--log-level", "warn")

@@ -2,14 +2,20 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """What clean stops, crashes and restored backups cost."""
 
+import fcntl
+import json
+import os
 import pathlib
+import signal
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
-from keymill_process import scaled, test_scale
+from keymill_process import (ask, await_that, clean_environment, keymill_bin, scaled,
+                             test_scale)
 from proof import ScenarioTest
 from scenario_stops import (clean_stops, crashes, crashes_under_load, restored_then_stopped,
                             restored_then_used, restored_with_witness,
@@ -37,6 +43,31 @@ class Stops(ScenarioTest):
 
     def test_a_restored_backup_goes_unnoticed_when_the_witness_is_lost_too(self):
         self.run_scenario(restored_without_witness)
+
+
+class UnreadLog(ScenarioTest):
+    """Whoever starts a server with a pipe for its log and never reads it."""
+
+    def test_neither_minting_nor_a_stop_waits_for_the_reader(self):
+        ports = self.directory / "ports"
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        command = [str(keymill_bin()), "serve", "--listen", "127.0.0.1:0", "--log-level", "debug",
+                   "--print-ports", str(ports)]
+        with subprocess.Popen(command, cwd=self.directory, env=clean_environment(),
+                              stdout=subprocess.DEVNULL, stderr=writer) as process:
+            self.addCleanup(process.kill)
+            os.close(writer)
+            await_that(ports.exists, "the server is ready")
+            port = json.loads(ports.read_text(encoding="utf-8"))["http"]
+            for _ in range(200):
+                process.send_signal(signal.SIGUSR2)
+                self.assertEqual(ask(port, "GET", "/get-key").status, 200)
+            process.terminate()
+            self.assertEqual(process.wait(20), 0)
+        with open(reader, "rb", closefd=False) as pipe:
+            self.assertIn(b'"level"', pipe.read())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import pathlib
 import statistics
 import sys
 import tempfile
-import threading
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "support"), str(TESTS.parent / "bench")]
@@ -26,26 +25,6 @@ ALLOWANCE = 0.03
 ROUNDS = 9
 SECONDS = 3
 TURNS = 5
-SCRAPE_SECONDS = 1
-
-
-@contextlib.contextmanager
-def scraped(port, pages):
-    """Reads /metrics every second, as Prometheus does, and counts."""
-    ended = threading.Event()
-
-    def scrape():
-        while not ended.wait(SCRAPE_SECONDS):
-            answer = measure.ask(port, "GET", "/metrics")
-            pages.append(answer.status == 200 and b"keymill_keys_issued_total" in answer.body)
-
-    thread = threading.Thread(target=scrape)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 @dataclasses.dataclass
@@ -116,7 +95,7 @@ def observed_speed(checks, _):
             "epoll": stack.enter_context(measure.epoll_baseline())}
         for pipeline in (1, 32):
             one_round(peers, pipeline, 0)  # Warms them up.
-        with scraped(peers["watched"].port, pages):
+        with measure.scraped(peers["watched"].port, pages):
             for number in range(sized(ROUNDS)):
                 single, deep = one_round(peers, 1, number), one_round(peers, 32, number)
                 alone.add("alone", single, deep)

@@ -65,7 +65,9 @@ constexpr std::array<Explanation, 17> kExplanations = {{
      "After SIGTERM, how long /readyz says 503 before the listener closes, so that a load "
      "balancer\n"
      "can notice. A little more than the interval of its probes."},
-    {"shutdown_timeout", "The longest that a clean stop may take, drain_delay included."},
+    {"shutdown_timeout",
+     "The longest that a clean stop may take, drain_delay included; up to 5s more if the store is\n"
+     "slow to take unused numbers back."},
     {"log_level",
      "How much is logged. Issued keys are never logged above trace: a key may open something."},
     {"log_format", "auto: text on a terminal, JSON otherwise."},

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "keys/recipe_text.h"
+#include "mint/engine.h"
 #include "mint/forecast.h"
 
 namespace keymill::app::doctor {
@@ -230,6 +231,15 @@ std::int64_t DaysLeft(const KeyspaceRecord& record, std::int64_t now_ms) {
 Finding CheckKeyspace(const SqliteFacts& facts, const KeyspaceRecord& record) {
   const std::string check = "keyspace " + record.name;
   const std::string word = ShellWord(record.name);
+  if (const auto wanted = facts.configured.find(record.name); wanted != facts.configured.end()) {
+    const Status fits = mint::CheckRecipe(record, wanted->second);
+    if (!fits.ok()) {
+      return {check, Severity::kProblem, fmt::format("serve refuses to start: {}", fits.message()),
+              fmt::format("mend keyspaces in the configuration; the store has: keymill keyspace "
+                          "show {}{}",
+                          word, facts.flags)};
+    }
+  }
   if (record.state == KeyspaceState::kRetired) return {check, Severity::kOk, "retired", ""};
   if (record.state == KeyspaceState::kQuarantined) {
     return {check, Severity::kProblem, fmt::format("quarantined: {}", record.reason),

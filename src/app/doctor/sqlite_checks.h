@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct FileFacts {
 struct SqliteFacts {
   std::string path;        // Of the database, absolute.
   bool may_create = true;  // store_create: auto
+  std::map<std::string, Recipe> configured;
   std::string flags;       // What a command needs to mean this store: " --data-dir /srv", or "".
   std::uint32_t user = 0;  // Who asks.
   std::int64_t now_ms = 0;

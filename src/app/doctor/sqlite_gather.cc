@@ -40,6 +40,7 @@ SqliteFacts GatherSqlite(const Settings& settings, const fs::path& data_dir, std
   const fs::path path = DatabasePath(data_dir, settings.store);
   facts.path = path.string();
   facts.may_create = settings.store_create == "auto";
+  facts.configured = settings.keyspaces;
   facts.flags = std::move(flags);
   facts.user = ::geteuid();
   facts.now_ms = clock.WallMs();
