@@ -51,7 +51,7 @@ def compile_with_pkg_config(prefix, source, program):
 
 
 def build_with_cmake(prefix, source, build):
-    run("cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+    run("cmake", "-G", "Ninja", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
         "-DCMAKE_C_FLAGS=" + " ".join(C_FLAGS[1:]),
         "-DCMAKE_CXX_FLAGS=" + " ".join(CXX_FLAGS[1:]), cwd=prefix)
     run("cmake", "--build", build, cwd=prefix)
