@@ -45,7 +45,8 @@ using SteadyClock = std::chrono::steady_clock;
 using Time = SteadyClock::time_point;
 using Seconds = std::chrono::duration<double>;
 
-volatile std::sig_atomic_t told_to_end = 0;  // By SIGTERM: as if the duration were over.
+// By SIGTERM, as if the duration were over. Atomic: a handler may set what is lock-free.
+std::atomic<bool> told_to_end{false};
 
 constexpr std::chrono::milliseconds kReconnectPause{25};
 constexpr std::chrono::seconds kLastAnswers{10};  // How long the end waits for answers.
@@ -208,7 +209,7 @@ class Worker {
     std::vector<epoll_event> events(1024);
     for (;;) {
       const Time now = SteadyClock::now();
-      if (told_to_end || (end_ && now >= *end_)) stopping_ = true;
+      if (told_to_end.load(std::memory_order_relaxed) || (end_ && now >= *end_)) stopping_ = true;
       Reopen(now);
       SendDue(now);
       if (Finished(now)) break;
@@ -379,7 +380,7 @@ class Worker {
     connection.state = State::kIdle;
     if (!interval_) {
       const Time now = SteadyClock::now();
-      if (told_to_end || (end_ && now >= *end_)) stopping_ = true;
+      if (told_to_end.load(std::memory_order_relaxed) || (end_ && now >= *end_)) stopping_ = true;
       if (!stopping_ && TakeTurn()) return Send(connection, now);
     }
     idle_.push_back(&connection);
@@ -539,7 +540,7 @@ int main(int argc, char** argv) {
   const Options options = ParseOptions(argc, argv);
   RaiseFileLimit(options.connections);
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGTERM, [](int) { told_to_end = 1; });
+  std::signal(SIGTERM, [](int) { told_to_end = true; });
   KeyFile keys(options.keys_out);
   Run run{options, keys, SteadyClock::now()};
   std::vector<std::unique_ptr<Worker>> workers;
