@@ -68,15 +68,14 @@ void Signals::Await() {
   while (!ending_) {
     int signal = 0;
     if (sigwait(&set, &signal) != 0 || signal == kWake) continue;
+    // Whoever closed the window meant to end what ran in it.
+    const bool hung_up = signal == SIGHUP && ends_with_terminal_ && !HasTerminal();
     if (signal == SIGUSR2) {
       handlers_.change_log_level();
-    } else if (signal != SIGHUP) {
-      AskToStop();
-    } else if (ends_with_terminal_ && !HasTerminal()) {
-      // Whoever closed the window meant to end what ran in it.
-      AskToStop();
-    } else {
+    } else if (signal == SIGHUP && !hung_up) {
       handlers_.reload();
+    } else {
+      AskToStop();
     }
   }
 }
