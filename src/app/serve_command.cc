@@ -4,7 +4,6 @@
 // reached yet does not keep the server from starting: it answers 503 until it can.
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -230,6 +229,7 @@ class ServeRun {
     const Settings& wanted = fresh->settings;
     const app::Reload reload = CompareSettings(settings_, wanted);
     for (const std::string& name : reload.keyspaces_gained) {
+      if (StopAsked()) return;
       Status possible = opened_.engine->CheckCreate(name, wanted.keyspaces.at(name));
       if (!possible.ok()) return KeepAsItWas(possible);
     }

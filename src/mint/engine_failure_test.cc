@@ -182,6 +182,15 @@ TEST_F(EngineFailureTest, AStoreThatStaysAwayIsNotAskedForEveryBlock) {
   EXPECT_EQ(engine->Close(), 0U) << "both keyspaces' blocks are burned after two attempts";
 }
 
+TEST_F(EngineFailureTest, WhatIsNotGivenBackByTheDeadlineIsBurned) {
+  auto engine = StartFaulty(Options());
+  Keyspace& keyspace = Create(*engine, Orders());
+  EXPECT_EQ(MintNumbers(*engine, keyspace, 10).back(), 10U);
+  EXPECT_EQ(engine->Close(clock_.Monotonic()), 0U);
+  engine = StartFaulty(Options());
+  EXPECT_EQ(MintNumbers(*engine, Create(*engine, Orders()), 1).front(), 101U);
+}
+
 TEST_F(EngineFailureTest, ATailThatCannotBeGivenBackIsBurned) {
   auto engine = StartFaulty(Options());
   EXPECT_EQ(MintNumbers(*engine, Create(*engine, Orders()), 10).back(), 10U);
