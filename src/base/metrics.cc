@@ -35,6 +35,9 @@ MetricFamily& MetricFamily::Add(const TimeCounts& times, MetricLabels labels) & 
 }
 
 MetricFamily& MetricFamilies::Make(std::string_view name, std::string_view help, MetricType type) {
+  for (const auto& family : families_) {
+    if (family->name == name) return *family;
+  }
   families_.push_back(std::make_unique<MetricFamily>(
       MetricFamily{.name = std::string(name), .help = std::string(help), .type = type}));
   return *families_.back();

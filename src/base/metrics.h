@@ -157,7 +157,8 @@ struct MetricFamily {
   MetricFamily& Add(const TimeCounts& times, MetricLabels labels = {}) &;
 };
 
-// The families of one collection. References stay good while more are made.
+// The families of one collection. References stay good while more are made. Whoever asks for one by
+// a name that is there already adds to it: front ends count the same things.
 class MetricFamilies {
  public:
   MetricFamily& Counter(std::string_view name, std::string_view help);

@@ -22,6 +22,8 @@
 #define KEYMILL_EXCLUDES(...) KEYMILL_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define KEYMILL_ACQUIRE(...) KEYMILL_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define KEYMILL_RELEASE(...) KEYMILL_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
+// For a function that nobody else can meet. It says why.
+#define KEYMILL_UNSHARED KEYMILL_THREAD_ANNOTATION(no_thread_safety_analysis)
 
 namespace keymill {
 

@@ -8,15 +8,21 @@
 
 namespace keymill {
 
-Worker::Worker(std::size_t queue_max) : queue_max_(queue_max), thread_([this] { Run(); }) {}
+Worker::Worker(std::size_t queue_max, std::size_t threads) : queue_max_(queue_max) {
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+}
 
-Worker::~Worker() {
+Worker::~Worker() { Stop(); }
+
+void Worker::Stop() {
   {
     const MutexLock lock(mu_);
     stop_ = true;
     filled_.NotifyAll();
   }
-  thread_.join();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 bool Worker::Post(std::function<void()> task) {

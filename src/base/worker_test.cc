@@ -3,6 +3,7 @@
 #include "base/worker.h"
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <vector>
@@ -68,6 +69,25 @@ TEST(WorkerTest, DropsWhatWaitsWhenItEnds) {
     filled.get_future().wait();
   }
   EXPECT_EQ(owned.use_count(), 1);
+}
+
+// Each waits for all others: with fewer threads than tasks nobody would ever end.
+TEST(WorkerTest, RunsAsManyTasksAtOnceAsItHasThreads) {
+  constexpr int kThreads = 3;
+  std::atomic<int> begun{0};
+  std::promise<void> all;
+  const std::shared_future<void> together = all.get_future().share();
+  std::promise<void> done;
+  std::atomic<int> ended{0};
+  Worker worker(10, kThreads);
+  for (int i = 0; i < kThreads; ++i) {
+    ASSERT_TRUE(worker.Post([&, together] {
+      if (++begun == kThreads) all.set_value();
+      together.wait();
+      if (++ended == kThreads) done.set_value();
+    }));
+  }
+  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
 }
 
 TEST(WorkerTest, AnIdleWorkerEnds) { const Worker worker(1); }
