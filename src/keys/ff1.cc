@@ -96,6 +96,11 @@ Status CheckOptions(const Ff1::Options& options) {
                         "halves of 63 bits",
                         options.length, options.radix)};
   }
+  const std::uint64_t right = Power(options.radix, options.length - options.length / 2);
+  if (options.right_parts < 1 || options.right_parts > right / 2) {
+    return {Code::kInvalidArgument, fmt::format("FF1 parts of the right half: {} is not in 1 to {}",
+                                                options.right_parts, right / 2)};
+  }
   if (options.tweak.size() > kTweakSizeMax) {
     return {Code::kInvalidArgument, fmt::format("FF1 tweak: {} bytes, at most {} are allowed",
                                                 options.tweak.size(), kTweakSizeMax)};
@@ -123,7 +128,7 @@ struct Ff1::Impl {
   AesEncryptor aes;
   // The sizes of the halves. A real division would take more time than the AES.
   Divisor left{2};    // radix^u
-  Divisor right{2};   // radix^v
+  Divisor right{2};   // radix^v / right_parts
   bool wide = false;  // d is 12 bytes, not 8: y does not fit 64 bits.
   std::array<Words, kRounds> before_half;
   Ff1Rounds rounds;  // The same for the kernels, where they can be used.
@@ -131,9 +136,12 @@ struct Ff1::Impl {
 
 void Ff1::Impl::Prepare(const Options& options) {
   left = Divisor(Power(options.radix, options.length / 2));
-  right = Divisor(Power(options.radix, options.length - options.length / 2));
-  const std::size_t b = BytesFor(right.value());
-  wide = b > 4;  // d = 4 * ceil(b / 4) + 4
+  const std::uint64_t right_power = Power(options.radix, options.length - options.length / 2);
+  // A Feistel network permutes halves of any two sizes, as long as each round adds modulo the size
+  // of the half that it changes.
+  right = Divisor(right_power / options.right_parts);
+  const std::size_t b = BytesFor(right_power);  // Holds either half.
+  wide = b > 4;                                 // d = 4 * ceil(b / 4) + 4
 
   // Q: the tweak, zeros up to a whole number of blocks, the round number, b bytes of half.
   const std::size_t blocks = (options.tweak.size() + b + 1 + 15) / 16;

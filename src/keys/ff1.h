@@ -35,6 +35,9 @@ class Ff1 {
     std::span<const std::uint8_t> key;    // 16, 24 or 32 bytes.
     std::span<const std::uint8_t> tweak;  // At most 64 bytes. Keymill's own is empty.
     AesPath path = AesPath::kAuto;
+    // The right half takes one of so many equal parts of its values only; what the division leaves
+    // over is not used. 1: all of them, as the standard has it.
+    std::uint32_t right_parts = 1;  // At most half of radix^ceil(length/2).
   };
 
   // Errors:
@@ -56,7 +59,7 @@ class Ff1 {
   void Decrypt(std::span<Halves> strings) const;
 
   [[nodiscard]] std::uint64_t left_size() const;   // radix^floor(length/2)
-  [[nodiscard]] std::uint64_t right_size() const;  // radix^ceil(length/2)
+  [[nodiscard]] std::uint64_t right_size() const;  // radix^ceil(length/2) / right_parts
 
  private:
   struct Impl;

@@ -74,6 +74,18 @@ TEST(Ff1Test, RefusesOptionsOutOfRange) {
   EXPECT_EQ(code(62, 7, 64), Code::kOk);
 }
 
+TEST(Ff1Test, TakesPartOfTheRightHalf) {
+  const auto make = [](std::uint32_t parts) {
+    return Ff1::Make({.radix = 10, .length = 5, .key = kKey, .tweak = {}, .right_parts = parts});
+  };
+  EXPECT_EQ(make(1)->right_size(), 1000U);
+  EXPECT_EQ(make(7)->right_size(), 142U);  // 6 of 1000 are left over.
+  EXPECT_EQ(make(7)->left_size(), 100U);
+  EXPECT_EQ(make(500)->right_size(), 2U);
+  EXPECT_EQ(make(501).code(), Code::kInvalidArgument);
+  EXPECT_EQ(make(0).code(), Code::kInvalidArgument);
+}
+
 TEST(Ff1Test, SaysHowLargeTheHalvesAre) {
   const Ff1 ff1 = MakeFf1(62, 7);
   EXPECT_EQ(ff1.left_size(), 62U * 62 * 62);
@@ -99,6 +111,26 @@ void ExpectPermutation(const Ff1& ff1) {
   }
   ff1.Decrypt(strings);
   EXPECT_EQ(strings, plain);
+}
+
+// A part of the right half, larger or smaller than the left one.
+TEST(Ff1Test, PermutesHalvesOfAnySize) {
+  for (const AesPath path : Paths()) {
+    for (const auto& [radix, length] :
+         std::vector<std::pair<std::uint32_t, std::uint32_t>>{{2, 13}, {10, 4}, {62, 2}, {16, 3}}) {
+      const std::uint64_t right = MakeFf1(radix, length).right_size();
+      for (const std::uint64_t parts :
+           {std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{7}, std::uint64_t{31}, right / 2}) {
+        SCOPED_TRACE(testing::Message() << radix << "^" << length << " in " << parts);
+        ExpectPermutation(*Ff1::Make({.radix = radix,
+                                      .length = length,
+                                      .key = kKey,
+                                      .tweak = {},
+                                      .path = path,
+                                      .right_parts = static_cast<std::uint32_t>(parts)}));
+      }
+    }
+  }
 }
 
 TEST(Ff1Test, PermutesSmallDomains) {
