@@ -13,7 +13,8 @@ namespace keymill {
 namespace {
 
 // In the order of Kind.
-constexpr std::array<std::string_view, 2> kKindNames = {"sequence", "shuffled"};
+constexpr std::array<std::string_view, kKinds> kKindNames = {
+    "sequence", "shuffled", "ticket", "snowflake", "uuid4", "uuid7", "ulid", "pool", "derived"};
 
 bool IsLetterOrDigit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
@@ -24,13 +25,11 @@ bool IsNameSymbol(char c) { return IsLetterOrDigit(c) || c == '_' || c == '.' ||
 }  // namespace
 
 Recipe DefaultRecipe(Kind kind) {
-  switch (kind) {
-    case Kind::kSequence:
-      return {.kind = kind, .length = 0, .prefix = {}, .start = 1, .blocklist = {}};
-    case Kind::kShuffled:
-      break;
-  }
-  return {.kind = kind, .length = 7, .prefix = {}, .start = 0, .blocklist = {}};
+  Recipe recipe{.kind = kind, .prefix = {}, .blocklist = {}};
+  if (kind == Kind::kSequence) recipe.start = 1;
+  if (kind == Kind::kShuffled || kind == Kind::kPool || kind == Kind::kDerived) recipe.length = 7;
+  if (kind == Kind::kSnowflake) recipe.alphabet = "decimal";
+  return recipe;
 }
 
 std::string_view KindName(Kind kind) { return kKindNames.at(static_cast<std::size_t>(kind)); }
@@ -40,7 +39,7 @@ Result<Kind> ParseKind(std::string_view name) {
   if (found == kKindNames.end()) {
     return {Code::kInvalidArgument,
             fmt::format("kind \"{}\" is unknown, the kinds are {}{}", name,
-                        fmt::join(kKindNames, " and "), DidYouMean(name, kKindNames))};
+                        fmt::join(kKindNames, ", "), DidYouMean(name, kKindNames))};
   }
   return static_cast<Kind>(found - kKindNames.begin());
 }

@@ -44,7 +44,7 @@ TEST(KeyspaceTest, AnUnknownKindIsToldWhichExist) {
   for (const char* const name : {"", "Sequence", "suffled", "uuid9"}) {
     const Result<Kind> kind = ParseKind(name);
     ASSERT_EQ(kind.code(), Code::kInvalidArgument);
-    EXPECT_THAT(kind.status().message(), HasSubstr("sequence and shuffled"));
+    EXPECT_THAT(kind.status().message(), HasSubstr("sequence, shuffled, ticket"));
   }
   EXPECT_THAT(ParseKind("suffled").status().message(), HasSubstr("did you mean \"shuffled\"?"));
 }

@@ -137,7 +137,43 @@ TEST(PlanTest, WhatCannotBeIsRefusedAsByTheCodec) {
   EXPECT_EQ(MakePlan(recipe, 1).code(), Code::kInvalidArgument);
 }
 
-// The capacity is worked out twice, here and in the codec, and must be the same to the last key.
+TEST(PlanTest, TicketsHaveTheirShare) {
+  Recipe recipe = Make(Kind::kTicket, "decimal", 3);
+  recipe.stride = 4;
+  recipe.offset = 3;
+  EXPECT_EQ(PlanOf(recipe).capacity, 250U);  // 3 to 999
+  EXPECT_TRUE(PlanOf(recipe).countable);
+  recipe.length = 0;
+  recipe.start = 5;
+  EXPECT_EQ(PlanOf(recipe).size_min, 2U);  // 23
+  Recipe shuffled = Make(Kind::kTicket, "decimal", 8);
+  shuffled.counter = Kind::kShuffled;
+  shuffled.stride = 3;
+  EXPECT_EQ(PlanOf(shuffled).capacity, 33'330'000U);
+  EXPECT_NEAR(*PlanOf(shuffled).guess_half_full, 0.5, 0.001);
+  EXPECT_FALSE(PlanOf(shuffled).countable);
+}
+
+TEST(PlanTest, RandomKeysRestOnTheirBits) {
+  const Plan uuid4 = PlanOf(DefaultRecipe(Kind::kUuid4), 1e6);
+  ASSERT_TRUE(uuid4.random);
+  EXPECT_EQ(uuid4.random->bits, 122U);
+  EXPECT_FALSE(uuid4.random->timed);
+  // n^2 / 2^123, n keys in a year.
+  EXPECT_NEAR(*uuid4.random->collision_in_year / 9.36e-11, 1, 0.01);
+  EXPECT_FALSE(uuid4.lifetime_seconds);
+  EXPECT_FALSE(PlanOf(DefaultRecipe(Kind::kUuid4)).random->collision_in_year);
+  Recipe ulid = DefaultRecipe(Kind::kUlid);
+  ulid.prefix = "x_";
+  const Plan plan = PlanOf(ulid, 1000);
+  EXPECT_EQ(plan.size_max, 28U);
+  EXPECT_TRUE(plan.random->timed);
+  // Half a pair in each of 3.2e10 milliseconds, each the same once in 2^80.
+  EXPECT_NEAR(*plan.random->collision_in_year / 1.305e-14, 1, 0.01);
+  EXPECT_EQ(PlanOf(DefaultRecipe(Kind::kUuid7)).random->random_bits, 73U);
+  EXPECT_THAT(Warnings(plan), IsEmpty());
+}
+
 TEST(PlanTest, CapacityIsTheCodecs) {
   constexpr std::array<std::uint8_t, kSecretSize> kSecret = {};
   for (const std::string_view alphabet : Alphabet::Names()) {
@@ -155,6 +191,66 @@ TEST(PlanTest, CapacityIsTheCodecs) {
       }
     }
   }
+}
+
+TEST(PlanTest, ASnowflakeLastsAsLongAsItsBitsWhateverTheRate) {
+  for (const double rate : {0.0, 1e6}) {
+    const Plan plan = *MakePlan(DefaultRecipe(Kind::kSnowflake), rate);
+    EXPECT_NEAR(*plan.lifetime_seconds / kYearSeconds, 69.7, 0.1);
+    EXPECT_TRUE(plan.countable);
+    EXPECT_EQ(plan.size_max, 19U);
+  }
+}
+
+TEST(PlanTest, ASnowflakeTellsWhatAWorkerMakes) {
+  Recipe recipe = DefaultRecipe(Kind::kSnowflake);
+  Plan plan = PlanOf(recipe);
+  ASSERT_TRUE(plan.timed);
+  EXPECT_EQ(plan.timed->per_second, 4'096'000);
+  EXPECT_EQ(plan.timed->workers, 1024U);
+  EXPECT_THAT(Warnings(PlanOf(recipe, 1e6)), IsEmpty());
+  recipe.layout.unit_ms = 10;
+  plan = PlanOf(recipe);
+  EXPECT_EQ(plan.timed->per_second, 409'600);
+}
+
+TEST(PlanTest, DerivedKeysTryOftenerTheFullerItGets) {
+  const Plan plan = PlanOf(Make(Kind::kDerived, "base36", 2));
+  ASSERT_TRUE(plan.stored);
+  EXPECT_TRUE(plan.stored->derived);
+  EXPECT_EQ(plan.capacity, 1296U);
+  EXPECT_NEAR(plan.random_collision_at, 42.4, 0.1);
+  EXPECT_DOUBLE_EQ(AttemptsAt(0), 1);
+  EXPECT_DOUBLE_EQ(AttemptsAt(0.5), 2);
+  EXPECT_NEAR(AttemptsAt(1200.0 / 1296), 13.5, 0.01);
+}
+
+// A fill gives up before a pool is full.
+TEST(PlanTest, APoolEndsWhereItsFillGivesUp) {
+  const Recipe recipe = Make(Kind::kPool, "decimal", 8);
+  const Plan plan = PlanOf(recipe, 1);
+  ASSERT_TRUE(plan.stored);
+  EXPECT_FALSE(plan.stored->derived);
+  EXPECT_DOUBLE_EQ(*plan.lifetime_seconds, 0.75e8);
+  EXPECT_FALSE(plan.stored->cycling);
+}
+
+TEST(PlanTest, APoolThatRecyclesHasNoEndWhileItsKeysComeBackInTime) {
+  Recipe recipe = Make(Kind::kPool, "decimal", 8);
+  recipe.recycle = true;
+  recipe.quarantine_s = 1'000;
+  recipe.expires_s = 9'000;
+  const Plan plan = PlanOf(recipe, 1'000);
+  EXPECT_DOUBLE_EQ(*plan.stored->cycling, 1e7);
+  EXPECT_FALSE(plan.lifetime_seconds);
+  EXPECT_THAT(Warnings(plan), ElementsAre("guessable"));
+  // Ten times as many do not fit.
+  const Plan full = PlanOf(recipe, 10'000);
+  EXPECT_DOUBLE_EQ(*full.lifetime_seconds, 7'500);
+  EXPECT_THAT(Warnings(full), ElementsAre("short-lived", "guessable"));
+  // Keys that never expire do not come back by themselves.
+  recipe.expires_s = 0;
+  EXPECT_TRUE(PlanOf(recipe, 1'000).lifetime_seconds);
 }
 
 }  // namespace

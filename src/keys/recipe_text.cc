@@ -6,8 +6,8 @@
 #include "keys/recipe_text.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,15 +15,12 @@
 
 #include "base/hex.h"
 #include "keys/alphabet.h"
-#include "keys/codec.h"
+#include "keys/recipe_fields.h"
 
 namespace keymill::keys {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// In the order of CheckSymbol.
-constexpr std::array<std::string_view, 2> kCheckNames = {"none", "appended"};
 
 std::string LowerCase(std::string_view text) {
   std::string lower(text);
@@ -38,38 +35,63 @@ Status NotARecipe() {
           "recipe text: not one that this version writes; a newer version or somebody's hand did"};
 }
 
-Result<CheckSymbol> ParseCheck(std::string_view name) {
-  const auto found = std::find(kCheckNames.begin(), kCheckNames.end(), name);
-  if (found == kCheckNames.end()) return NotARecipe();
-  return static_cast<CheckSymbol>(found - kCheckNames.begin());
+Json FieldJson(const RecipeField& field, const Recipe& recipe) {
+  const std::vector<std::string> values = field.values(recipe);
+  switch (field.form) {
+    case RecipeField::Form::kText:
+      return values.front();
+    case RecipeField::Form::kNumber:
+      return std::stoull(values.front());
+    case RecipeField::Form::kFlag:
+      return values.front() == "true";
+    case RecipeField::Form::kList:
+      return values;
+  }
+  return {};
 }
 
-bool HasTheFields(const Json& json) {
-  const auto text = [&](const char* field) {
-    return json.contains(field) && json[field].is_string();
-  };
-  const auto number = [&](const char* field) {
-    return json.contains(field) && json[field].is_number_unsigned();
-  };
-  return json.is_object() && text("kind") && text("alphabet") && number("length") &&
-         text("prefix") && text("check") && number("start") && json.contains("blocklist") &&
-         json["blocklist"].is_array() &&
-         std::all_of(json["blocklist"].begin(), json["blocklist"].end(),
-                     [](const Json& word) { return word.is_string(); });
+// The values of a field as RecipeText has written them; nothing when it did not.
+std::optional<std::vector<std::string>> FieldValues(const RecipeField& field, const Json& json) {
+  const auto found = json.find(std::string(field.name));
+  if (found == json.end()) return {};
+  switch (field.form) {
+    case RecipeField::Form::kText:
+      if (found->is_string()) return {{found->get<std::string>()}};
+      break;
+    case RecipeField::Form::kNumber:
+      if (found->is_number_unsigned()) return {{found->dump()}};
+      break;
+    case RecipeField::Form::kFlag:
+      if (found->is_boolean()) return {{found->dump()}};
+      break;
+    case RecipeField::Form::kList:
+      if (found->is_array() && std::all_of(found->begin(), found->end(),
+                                           [](const Json& word) { return word.is_string(); })) {
+        return found->get<std::vector<std::string>>();
+      }
+      break;
+  }
+  return {};
 }
 
-std::string DescribeBlocklists(const std::vector<std::string>& in_store,
-                               const std::vector<std::string>& here) {
+bool IsKept(const RecipeField& field, Kind kind) {
+  return !field.shorthand && field.BelongsTo(kind);
+}
+
+bool IsLeftOut(const RecipeField& field, const Recipe& recipe) {
+  return field.later && field.values(recipe).front().empty();
+}
+
+std::string DescribeLists(std::string_view name, const std::vector<std::string>& in_store,
+                          const std::vector<std::string>& here) {
   std::vector<std::string> missing;
   std::vector<std::string> added;
   std::set_difference(in_store.begin(), in_store.end(), here.begin(), here.end(),
                       std::back_inserter(missing));
   std::set_difference(here.begin(), here.end(), in_store.begin(), in_store.end(),
                       std::back_inserter(added));
-  return fmt::format(
-      "blocklist has {} words in the store, {} here ({} only in the store, {} only "
-      "here)",
-      in_store.size(), here.size(), missing.size(), added.size());
+  return fmt::format("{} has {} words in the store, {} here ({} only in the store, {} only here)",
+                     name, in_store.size(), here.size(), missing.size(), added.size());
 }
 
 }  // namespace
@@ -90,32 +112,28 @@ std::string RecipeText(const Recipe& recipe) {
   const Recipe canonical = CanonicalRecipe(recipe);
   Json json;
   json["kind"] = KindName(canonical.kind);
-  json["alphabet"] = canonical.alphabet;
-  json["length"] = canonical.length;
-  json["prefix"] = canonical.prefix;
-  json["check"] = kCheckNames.at(static_cast<std::size_t>(canonical.check));
-  json["start"] = canonical.start;
-  json["blocklist"] = canonical.blocklist;
+  for (const RecipeField& field : RecipeFields()) {
+    if (!IsKept(field, recipe.kind) || IsLeftOut(field, canonical)) continue;
+    json[std::string(field.name)] = FieldJson(field, canonical);
+  }
   return json.dump();
 }
 
 Result<Recipe> ParseRecipeText(std::string_view text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded() || !HasTheFields(json)) return NotARecipe();
+  if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string()) {
+    return NotARecipe();
+  }
   const Result<Kind> kind = ParseKind(json["kind"].get_ref<const std::string&>());
   if (!kind.ok()) return kind.status();
-  const Result<CheckSymbol> check = ParseCheck(json["check"].get_ref<const std::string&>());
-  if (!check.ok()) return check.status();
-
-  Recipe recipe;
-  recipe.kind = *kind;
-  recipe.alphabet = json["alphabet"].get<std::string>();
-  recipe.length = json["length"].get<std::uint32_t>();
-  recipe.prefix = json["prefix"].get<std::string>();
-  recipe.check = *check;
-  recipe.start = json["start"].get<std::uint64_t>();
-  recipe.blocklist = json["blocklist"].get<std::vector<std::string>>();
-  if (Status status = Codec::Validate(recipe); !status.ok()) return status;
+  Recipe recipe = DefaultRecipe(*kind);
+  for (const RecipeField& field : RecipeFields()) {
+    if (!IsKept(field, *kind)) continue;
+    const auto values = FieldValues(field, json);
+    if (!values && field.later) continue;
+    if (!values || !field.set(*values, recipe).ok()) return NotARecipe();
+  }
+  if (Status status = ValidateRecipe(recipe); !status.ok()) return status;
   // Whatever the parser was generous about (other fields, spaces, order, a number that was
   // cut down to 32 bits) shows here.
   if (RecipeText(recipe) != text) return NotARecipe();
@@ -136,13 +154,19 @@ std::string DescribeDifference(const Recipe& in_store, const Recipe& here) {
     parts.push_back(fmt::format("{} is {} in the store, {} here", field, left, right));
   };
   compare("kind", KindName(a.kind), KindName(b.kind));
-  compare("alphabet", a.alphabet, b.alphabet);
-  compare("length", a.length, b.length);
-  compare("prefix", fmt::format("\"{}\"", a.prefix), fmt::format("\"{}\"", b.prefix));
-  compare("check", kCheckNames.at(static_cast<std::size_t>(a.check)),
-          kCheckNames.at(static_cast<std::size_t>(b.check)));
-  compare("start", a.start, b.start);
-  if (a.blocklist != b.blocklist) parts.push_back(DescribeBlocklists(a.blocklist, b.blocklist));
+  for (const RecipeField& field : RecipeFields()) {
+    if (!IsKept(field, a.kind) || !IsKept(field, b.kind)) continue;
+    const std::vector<std::string> left = field.values(a);
+    const std::vector<std::string> right = field.values(b);
+    if (field.form == RecipeField::Form::kList) {
+      if (left != right) parts.push_back(DescribeLists(field.name, left, right));
+    } else if (field.name == "prefix" || field.later) {  // Often none at all.
+      compare(field.name, fmt::format("\"{}\"", left.front()),
+              fmt::format("\"{}\"", right.front()));
+    } else {
+      compare(field.name, left.front(), right.front());
+    }
+  }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 

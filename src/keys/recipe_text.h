@@ -20,10 +20,10 @@ namespace keymill::keys {
 // blocklist words in lower case, sorted, each once.
 Recipe CanonicalRecipe(const Recipe& recipe);
 
-// One line of JSON with all fields (broken here only), e.g.
+// One line of JSON with all fields of its kind (broken here only), e.g.
 // {"kind":"shuffled","alphabet":"base62","length":7,"prefix":"","check":"none","start":0,
 //  "blocklist":[]}
-// REQUIRES: Codec::Validate(recipe).ok()
+// REQUIRES: ValidateRecipe(recipe).ok()
 std::string RecipeText(const Recipe& recipe);
 
 // The inverse. kInvalidArgument when `text` is no such line: it was written by a newer

@@ -34,6 +34,13 @@ TEST(RecipeTextTest, TextsAreWhatTheyAlwaysWere) {
   EXPECT_EQ(RecipeText(FullRecipe()),
             R"({"kind":"sequence","alphabet":"base32","length":8,"prefix":"ord_",)"
             R"("check":"appended","start":1000,"blocklist":["abc","zzz"]})");
+  EXPECT_EQ(RecipeText(DefaultRecipe(Kind::kPool)),
+            R"({"kind":"pool","alphabet":"base62","length":7,"prefix":"","check":"none",)"
+            R"("blocklist":[],"audit":"batch","expires_s":0,"recycle":false,)"
+            R"("quarantine_s":86400})");
+  EXPECT_EQ(RecipeText(DefaultRecipe(Kind::kDerived)),
+            R"({"kind":"derived","alphabet":"base62","length":7,"prefix":"","check":"none",)"
+            R"("blocklist":[],"hash":"sha256","canonical_url":false,"distinct":false})");
   Recipe recipe = DefaultRecipe(Kind::kSequence);
   recipe.alphabet = "<>&'~";
   recipe.start = kNumberEnd - 1;
@@ -68,8 +75,16 @@ TEST(RecipeTextTest, EqualRecipesHaveEqualTexts) {
 }
 
 TEST(RecipeTextTest, ParsesWhatItWrites) {
-  for (const Recipe& recipe :
-       {DefaultRecipe(Kind::kShuffled), DefaultRecipe(Kind::kSequence), FullRecipe()}) {
+  Recipe pool = DefaultRecipe(Kind::kPool);
+  pool.audit = Audit::kKey;
+  pool.recycle = true;
+  pool.expires_s = 3600;
+  Recipe derived = DefaultRecipe(Kind::kDerived);
+  derived.hash = DigestName::kMd5;
+  derived.canonical_url = true;
+  derived.distinct = true;
+  for (const Recipe& recipe : {DefaultRecipe(Kind::kShuffled), DefaultRecipe(Kind::kSequence),
+                               FullRecipe(), pool, derived}) {
     const Result<Recipe> parsed = ParseRecipeText(RecipeText(recipe));
     ASSERT_TRUE(parsed.ok()) << parsed.status().message();
     EXPECT_EQ(*parsed, recipe);
