@@ -30,6 +30,9 @@ class ChunkedBody {
   [[nodiscard]] std::string_view data() const { return data_; }
   [[nodiscard]] std::string_view detail() const { return detail_; }  // Why it is malformed.
 
+  // From now on, and for this body as well.
+  void set_size_max(std::size_t size_max) { size_max_ = size_max; }
+
   // Forgets the body; the next one begins.
   void Clear();
 
@@ -55,7 +58,7 @@ class ChunkedBody {
   Outcome OnTrailer(char c);
   Outcome Expect(char c, char expected, State next);
 
-  const std::size_t size_max_;
+  std::size_t size_max_;
   State state_ = State::kSizeBegin;
   std::size_t at_ = 0;
   std::size_t chunk_left_ = 0;

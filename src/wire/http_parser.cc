@@ -135,9 +135,26 @@ void RequestParser::on_field_impl(Field field, View name, View raw_value, Error&
     case Field::sec_fetch_site:
       request_.sec_fetch_site = value;
       return;
+    case Field::if_match:
+      if (request_.if_match) return Refuse(400, "more than one If-Match field", code);
+      request_.if_match = value;
+      return;
+    case Field::if_none_match:
+      request_.if_none_match = value;
+      return;
+    case Field::unknown:
+      return OnOther(wire::View(name), value, code);
     default:
       return;
   }
+}
+
+void RequestParser::OnOther(std::string_view name, std::string_view value, Error& code) {
+  if (!EqualsIgnoringCase(name, "Idempotency-Key")) return;
+  if (request_.idempotency_key) {
+    return Refuse(400, "more than one Idempotency-Key field", code);
+  }
+  request_.idempotency_key = value;
 }
 
 // Beast accepts obsolete line folding; what it makes of it need not be what others do.

@@ -56,6 +56,8 @@ class RequestParser : public boost::beast::http::basic_parser<true> {
   void OnTransferEncoding(std::string_view value, Error& code);
   void OnHost(std::string_view value, Error& code);
   void OnContentLength(std::string_view value, Error& code);
+  // A field that Beast has no name for.
+  void OnOther(std::string_view name, std::string_view value, Error& code);
 
   const HttpLimits& limits_;
   const std::string_view input_;

@@ -153,7 +153,10 @@ HttpReader::Outcome HttpReader::Parse(std::string_view header) {
     return Fail(400, "the request target is neither a path nor a URL");
   }
   chunked_ = parser.chunked();
-  if (parser.declared_size() > limits_.body) return Fail(413, "the body is too large");
+  if (parser.declared_size() > limits_.body && parser.declared_size() > BodyMax()) {
+    return Fail(413, "the body is too large");
+  }
+  if (chunked_) chunks_.set_size_max(BodyMax());
   content_length_ = static_cast<std::size_t>(parser.declared_size());
   request_.keep_alive = parser.keep_alive();
   expectation_ = parser.expects_continue();

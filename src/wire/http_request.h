@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,11 +22,16 @@ namespace keymill::wire {
 
 enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kDelete, kOptions, kOther };
 
+struct HttpRequest;
+
 struct HttpLimits {
   std::size_t request_line = 8 * 1024;
   std::size_t header = 32 * 1024;  // Request line included.
   std::size_t fields = 100;
   std::size_t body = 64 * 1024;
+  // Another limit for requests that need a larger body, by what their header says. Only asked when
+  // `body` may not do.
+  std::size_t (*body_of)(const HttpRequest& request) = nullptr;
 };
 
 struct HttpRequest {
@@ -39,6 +45,9 @@ struct HttpRequest {
   std::string_view content_type;
   std::string_view origin;          // Which site's page a browser sends this for.
   std::string_view sec_fetch_site;  // How a browser calls the relation of that site to us.
+  std::optional<std::string_view> idempotency_key = {};  // What a repeated request is known by.
+  std::optional<std::string_view> if_match = {};
+  std::string_view if_none_match;  // What the sender has of it already, by ETag.
   std::string_view body;
 };
 
@@ -107,6 +116,10 @@ class HttpReader {
   Outcome Fail(int status, std::string_view detail);
   bool ReadTarget(std::string_view target);
   void Restart();
+  // How large the body of the present request may be.
+  [[nodiscard]] std::size_t BodyMax() const {
+    return limits_.body_of == nullptr ? limits_.body : limits_.body_of(request_);
+  }
   [[nodiscard]] bool untouched() const { return header_size_ == 0 && inspected_ == 0; }
 
   const HttpLimits limits_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace keymill::wire {
@@ -18,7 +19,8 @@ using Outcome = HttpReader::Outcome;
 // A request with its views copied, so that results of different readers can be compared.
 struct Copy {
   Method method = Method::kOther;
-  std::string path, query, host, accept, content_type, origin, sec_fetch_site, body;
+  std::string path, query, host, accept, content_type, origin, sec_fetch_site, if_none_match, body;
+  std::optional<std::string> idempotency_key, if_match;
   bool keep_alive = false;
   bool http10 = false;
   std::size_t consumed = 0;
@@ -51,7 +53,10 @@ Copy Take(const HttpReader& reader) {
           .content_type = std::string(request.content_type),
           .origin = std::string(request.origin),
           .sec_fetch_site = std::string(request.sec_fetch_site),
+          .if_none_match = std::string(request.if_none_match),
           .body = std::string(request.body),
+          .idempotency_key = std::optional<std::string>(request.idempotency_key),
+          .if_match = std::optional<std::string>(request.if_match),
           .keep_alive = request.keep_alive,
           .http10 = request.http10,
           .consumed = reader.consumed()};
@@ -420,6 +425,22 @@ TEST(HttpRequestTest, ReadsWhatABrowserSaysOfItself) {
   EXPECT_EQ(ErrorOf(Get("Origin: http://a\r\nOrigin: http://b\r\n")), 400);
 }
 
+TEST(HttpRequestTest, KeepsWhatARepeatedRequestIsKnownBy) {
+  const Copy request = ReadOne(Get("iDempotency-key:  a b \r\nIF-MATCH: \"3\"\r\n"));
+  EXPECT_EQ(request.idempotency_key, "a b");
+  EXPECT_EQ(request.if_match, "\"3\"");
+  const Copy empty = ReadOne(Get("Idempotency-Key:\r\nIf-Match: \r\n"));
+  EXPECT_EQ(empty.idempotency_key, "") << "not the same as none";
+  EXPECT_EQ(empty.if_match, "");
+  const Copy none = ReadOne(Get("Idempotency-Keys: a\r\nX-Idempotency-Key: a\r\n"));
+  EXPECT_EQ(none.idempotency_key, std::nullopt);
+  EXPECT_EQ(none.if_match, std::nullopt);
+  EXPECT_EQ(none.if_none_match, "");
+  EXPECT_EQ(ReadOne(Get("if-none-match: \"a\", W/\"b\"\r\n")).if_none_match, "\"a\", W/\"b\"");
+  EXPECT_EQ(ErrorOf(Get("Idempotency-Key: a\r\nIdempotency-Key: a\r\n")), 400);
+  EXPECT_EQ(ErrorOf(Get("If-Match: \"3\"\r\nIf-Match: \"3\"\r\n")), 400);
+}
+
 // H7
 TEST(HttpRequestTest, RefusesOddRequestLines) {
   const auto error = [](const std::string& line) { return ErrorOf(line + "\r\nHost: a\r\n\r\n"); };
@@ -475,6 +496,28 @@ TEST(HttpRequestTest, LimitsTheHeader) {
   EXPECT_EQ(ReadWhole(header(32 * 1024, start)).error, 0);
   EXPECT_EQ(ReadWhole(header(32 * 1024 + 1, start)).error, 431);
   EXPECT_EQ(ReadWhole(header(34 * 1024, start)).error, 431);
+}
+
+TEST(HttpRequestTest, SomeRequestsMayHaveALargerBody) {
+  constexpr HttpLimits kTwo{.body = 20, .body_of = [](const HttpRequest& request) -> std::size_t {
+                              return request.path == "/large" ? 40 : 20;
+                            }};
+  const auto error = [&](std::string_view path, std::size_t size, bool chunked) {
+    const std::string body(size, 'a');
+    const std::string head = fmt::format("POST {} HTTP/1.1\r\nHost: a\r\n", path);
+    return ReadEveryWay(chunked ? fmt::format("{}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{}\r\n"
+                                              "0\r\n\r\n",
+                                              head, size, body)
+                                : fmt::format("{}Content-Length: {}\r\n\r\n{}", head, size, body),
+                        kTwo)
+        .error;
+  };
+  for (const bool chunked : {false, true}) {
+    EXPECT_EQ(error("/x", 20, chunked), 0);
+    EXPECT_EQ(error("/x", 21, chunked), 413);
+    EXPECT_EQ(error("/large", 40, chunked), 0);
+    EXPECT_EQ(error("/large", 41, chunked), 413);
+  }
 }
 
 TEST(HttpRequestTest, LimitsTheNumberOfFields) {
