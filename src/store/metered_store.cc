@@ -7,12 +7,16 @@
 #include <string>
 #include <utility>
 
+#include "keymill/key_table.h"
+
 namespace keymill::store {
 namespace {
 
-constexpr std::array<std::string_view, 12> kOperationNames = {
-    "identity", "establish", "create",     "find",        "list",       "retire",
-    "reserve",  "give_back", "find_block", "list_ledger", "quarantine", "recover"};
+constexpr std::array<std::string_view, 21> kOperationNames = {
+    "identity",      "establish", "inspect",   "create",     "find",        "list",
+    "retire",        "reserve",   "give_back", "find_block", "list_ledger", "quarantine",
+    "recover",       "agree",     "add_keys",  "take_keys",  "change_keys", "find_key",
+    "find_identity", "list_keys", "count_keys"};
 
 constexpr std::array<std::string_view, 5> kOutcomeNames = {"ok", "refused", "unavailable",
                                                            "unknown", "failed"};
@@ -46,11 +50,6 @@ std::size_t OutcomeOf(Code code) {
 
 }  // namespace
 
-MeteredStore::MeteredStore(std::unique_ptr<Store> store, const Clock& clock)
-    : store_(std::move(store)), clock_(clock) {
-  static_assert(kOperationNames.size() == kOperations && kOutcomeNames.size() == kOutcomes);
-}
-
 template <typename Call>
 auto MeteredStore::Measure(Operation operation, Call call) -> decltype(call()) {
   const MonotonicTime began = clock_.Monotonic();
@@ -62,6 +61,62 @@ auto MeteredStore::Measure(Operation operation, Call call) -> decltype(call()) {
   return outcome;
 }
 
+class MeteredStore::Keys final : public KeyTable {
+ public:
+  explicit Keys(MeteredStore& store) : store_(store) {}
+
+  Result<Added> AddKeys(const KeyGuard& guard, const std::vector<KeyRow>& rows,
+                        MonotonicTime deadline) override {
+    return store_.Measure(kAddKeys, [&] { return keys().AddKeys(guard, rows, deadline); });
+  }
+  Result<Taken> TakeKeys(const KeyGuard& guard, const TakeRequest& request,
+                         MonotonicTime deadline) override {
+    return store_.Measure(kTakeKeys, [&] { return keys().TakeKeys(guard, request, deadline); });
+  }
+  Result<Changed> ChangeKeys(const KeyGuard& guard, const KeyChange& change,
+                             MonotonicTime deadline) override {
+    return store_.Measure(kChangeKeys, [&] { return keys().ChangeKeys(guard, change, deadline); });
+  }
+  Result<std::optional<KeyRow>> FindKey(std::string_view keyspace_id, std::string_view key,
+                                        MonotonicTime deadline) override {
+    return store_.Measure(kFindKey, [&] { return keys().FindKey(keyspace_id, key, deadline); });
+  }
+  Result<std::optional<KeyRow>> FindIdentity(std::string_view keyspace_id,
+                                             std::string_view identity,
+                                             MonotonicTime deadline) override {
+    return store_.Measure(kFindIdentity,
+                          [&] { return keys().FindIdentity(keyspace_id, identity, deadline); });
+  }
+  Result<Page> ListKeys(std::string_view keyspace_id, const Query& query,
+                        MonotonicTime deadline) override {
+    return store_.Measure(kListKeys, [&] { return keys().ListKeys(keyspace_id, query, deadline); });
+  }
+  Result<Counts> CountKeys(std::string_view keyspace_id, MonotonicTime deadline) override {
+    return store_.Measure(kCountKeys, [&] { return keys().CountKeys(keyspace_id, deadline); });
+  }
+  // A store that serves is not filled.
+  Status FillKeys(std::string_view fill, std::string_view keyspace_id,
+                  const std::vector<KeyRow>& rows, MonotonicTime deadline) override {
+    return keys().FillKeys(fill, keyspace_id, rows, deadline);
+  }
+
+ private:
+  KeyTable& keys() { return *store_.store_->key_table(); }
+
+  MeteredStore& store_;
+};
+
+MeteredStore::MeteredStore(std::unique_ptr<Store> store, const Clock& clock)
+    : store_(std::move(store)),
+      clock_(clock),
+      keys_(store_->key_table() == nullptr ? nullptr : std::make_unique<Keys>(*this)) {
+  static_assert(kOperationNames.size() == kOperations && kOutcomeNames.size() == kOutcomes);
+}
+
+MeteredStore::~MeteredStore() = default;
+
+KeyTable* MeteredStore::key_table() { return keys_.get(); }
+
 Result<StoreIdentity> MeteredStore::Identity(MonotonicTime deadline) {
   return Measure(kIdentity, [&] { return store_->Identity(deadline); });
 }
@@ -69,6 +124,10 @@ Result<StoreIdentity> MeteredStore::Identity(MonotonicTime deadline) {
 Result<Established> MeteredStore::Establish(const EstablishRequest& request,
                                             MonotonicTime deadline) {
   return Measure(kEstablish, [&] { return store_->Establish(request, deadline); });
+}
+
+Result<std::vector<StoreFinding>> MeteredStore::Inspect(MonotonicTime deadline) {
+  return Measure(kInspect, [&] { return store_->Inspect(deadline); });
 }
 
 Result<KeyspaceRecord> MeteredStore::CreateKeyspace(const NewKeyspace& keyspace,
@@ -110,13 +169,18 @@ Result<std::vector<LedgerRow>> MeteredStore::ListLedger(std::string_view keyspac
 }
 
 Status MeteredStore::Quarantine(std::string_view keyspace_id, std::string_view reason,
-                                MonotonicTime deadline) {
-  return Measure(kQuarantine, [&] { return store_->Quarantine(keyspace_id, reason, deadline); });
+                                const Witness& seen, MonotonicTime deadline) {
+  return Measure(kQuarantine,
+                 [&] { return store_->Quarantine(keyspace_id, reason, seen, deadline); });
 }
 
 Result<RecoverReport> MeteredStore::Recover(std::string_view keyspace_id, const Witness& floor,
                                             MonotonicTime deadline) {
   return Measure(kRecover, [&] { return store_->Recover(keyspace_id, floor, deadline); });
+}
+
+Status MeteredStore::AgreeOnTimeline(std::string_view timeline, MonotonicTime deadline) {
+  return Measure(kAgree, [&] { return store_->AgreeOnTimeline(timeline, deadline); });
 }
 
 void MeteredStore::Collect(MetricFamilies& families) const {

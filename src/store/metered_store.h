@@ -23,9 +23,11 @@ class MeteredStore final : public Store, public MetricSource {
  public:
   // `clock` outlives the store.
   MeteredStore(std::unique_ptr<Store> store, const Clock& clock);
+  ~MeteredStore() override;
 
   Result<StoreIdentity> Identity(MonotonicTime deadline) override;
   Result<Established> Establish(const EstablishRequest& request, MonotonicTime deadline) override;
+  Result<std::vector<StoreFinding>> Inspect(MonotonicTime deadline) override;
   Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
                                         MonotonicTime deadline) override;
   Result<KeyspaceRecord> FindKeyspace(std::string_view name, MonotonicTime deadline) override;
@@ -38,10 +40,12 @@ class MeteredStore final : public Store, public MetricSource {
   Result<std::vector<LedgerRow>> ListLedger(std::string_view keyspace_id, std::uint64_t from,
                                             std::uint32_t rows_max,
                                             MonotonicTime deadline) override;
-  Status Quarantine(std::string_view keyspace_id, std::string_view reason,
+  Status Quarantine(std::string_view keyspace_id, std::string_view reason, const Witness& seen,
                     MonotonicTime deadline) override;
   Result<RecoverReport> Recover(std::string_view keyspace_id, const Witness& floor,
                                 MonotonicTime deadline) override;
+  Status AgreeOnTimeline(std::string_view timeline, MonotonicTime deadline) override;
+  KeyTable* key_table() override;
 
   // Does not call the store.
   void Collect(MetricFamilies& families) const override;
@@ -50,6 +54,7 @@ class MeteredStore final : public Store, public MetricSource {
   enum Operation : std::uint8_t {
     kIdentity,
     kEstablish,
+    kInspect,
     kCreate,
     kFind,
     kList,
@@ -60,9 +65,18 @@ class MeteredStore final : public Store, public MetricSource {
     kListLedger,
     kQuarantine,
     kRecover,
+    kAgree,
+    kAddKeys,
+    kTakeKeys,
+    kChangeKeys,
+    kFindKey,
+    kFindIdentity,
+    kListKeys,
+    kCountKeys,
     kOperations
   };
   static constexpr std::size_t kOutcomes = 5;
+  class Keys;
 
   template <typename Call>
   auto Measure(Operation operation, Call call) -> decltype(call());
@@ -70,6 +84,7 @@ class MeteredStore final : public Store, public MetricSource {
   const std::unique_ptr<Store> store_;
   const Clock& clock_;
   std::array<std::array<SharedTimes, kOutcomes>, kOperations> times_;
+  const std::unique_ptr<Keys> keys_;  // None where the store has none.
 };
 
 }  // namespace keymill::store

@@ -13,8 +13,10 @@
 namespace keymill {
 
 namespace {
-constexpr std::array<std::string_view, 3> kKeyspaceStates = {"open", "retired", "quarantined"};
-constexpr std::array<std::string_view, 4> kBlockStates = {"held", "spent", "returned", "burned"};
+constexpr std::array<std::string_view, 4> kKeyspaceStates = {"open", "retired", "quarantined",
+                                                             "sealed"};
+constexpr std::array<std::string_view, 5> kBlockStates = {"held", "spent", "returned", "burned",
+                                                          "lent"};
 }  // namespace
 
 std::string_view KeyspaceStateName(KeyspaceState state) {
@@ -69,7 +71,8 @@ Result<KeyspaceRecord> FirstRecord(const NewKeyspace& keyspace, std::int64_t wal
                               .end = keyspace.end,
                               .next = keyspace.first,
                               .rev = 1,
-                              .created_at_ms = wall_ms};
+                              .created_at_ms = wall_ms,
+                              .testified = {}};
   if (Status sound = CheckRecord(record); !sound.ok()) return sound;
   return record;
 }
@@ -79,10 +82,13 @@ ReserveRequest FirstReserve(const EstablishRequest::Part& part, std::string_view
           .recipe_hash = part.keyspace.recipe_hash,
           .count = part.count,
           .witness = {},
+          .timeline = {},
           .instance = std::string(instance),
           .reservation = part.reservation,
           .above = 0,
-          .spent = {}};
+          .skip_to = 0,
+          .spent = {},
+          .lend = false};
 }
 
 Status CheckReservable(const KeyspaceRecord& record, std::string_view recipe_hash,
@@ -94,6 +100,7 @@ Status CheckReservable(const KeyspaceRecord& record, std::string_view recipe_has
   if (record.state == KeyspaceState::kRetired) {
     return {Code::kFailedPrecondition, fmt::format("keyspace {} is retired", record.name)};
   }
+  if (record.state == KeyspaceState::kSealed) return Sealed(record.reason);
   if (record.recipe_hash != recipe_hash) {
     return {Code::kFailedPrecondition,
             fmt::format("keyspace {}: the recipe in the store is another one", record.name)};
@@ -112,23 +119,63 @@ Result<Grant> DecideGrant(const KeyspaceRecord& record, const std::optional<Ledg
   KEYMILL_CHECK(request.count >= 1 && request.count <= Store::kBlockCountMax);
   if (returned) {
     KEYMILL_CHECK(returned->state == BlockState::kReturned && returned->first >= request.above);
-    const auto count = std::min<std::uint64_t>(request.count, returned->count);
-    return Grant{returned->first, static_cast<std::uint32_t>(count), true};
+    const std::uint64_t first = std::max(returned->first, request.skip_to);
+    const std::uint64_t end = returned->first + returned->count;
+    if (first < end) {
+      const auto count = std::min<std::uint64_t>(request.count, end - first);
+      return Grant{first, static_cast<std::uint32_t>(count), true};
+    }
   }
-  const std::uint64_t left = record.end - record.next;  // B1: next never passes end.
-  if (left == 0) {
+  const std::uint64_t first = std::max(record.next, request.skip_to);
+  if (first >= record.end) {  // B1: next never passes end.
     return Status(Code::kExhausted,
                   fmt::format("keyspace {} is exhausted: all {} numbers are taken", record.name,
                               record.end - record.first));
   }
-  const auto count = std::min<std::uint64_t>(request.count, left);
-  return Grant{record.next, static_cast<std::uint32_t>(count), false};
+  const auto count = std::min<std::uint64_t>(request.count, record.end - first);
+  return Grant{first, static_cast<std::uint32_t>(count), false};
+}
+
+std::vector<LedgerRow> LeftOver(const LedgerRow& returned, const Grant& grant) {
+  const std::uint64_t end = returned.first + returned.count;
+  const std::uint64_t skipped_end = grant.from_returned ? grant.first : end;
+  std::vector<LedgerRow> rows;
+  if (skipped_end > returned.first) {
+    rows.push_back(returned);
+    rows.back().count = skipped_end - returned.first;
+    rows.back().state = BlockState::kBurned;
+  }
+  const std::uint64_t taken_end = grant.from_returned ? grant.first + grant.count : end;
+  if (taken_end < end) {
+    rows.push_back(returned);
+    rows.back().first = taken_end;
+    rows.back().count = end - taken_end;
+  }
+  return rows;
+}
+
+std::uint64_t NextAfter(const KeyspaceRecord& record, const Grant& grant) {
+  return grant.from_returned ? record.next : grant.first + grant.count;
 }
 
 bool ExtendsRow(const std::optional<LedgerRow>& last, const Grant& grant,
                 const ReserveRequest& request) {
-  return !grant.from_returned && last && last->state == BlockState::kHeld &&
+  return !grant.from_returned && !request.lend && last && last->state == BlockState::kHeld &&
          last->instance == request.instance && last->first + last->count == grant.first;
+}
+
+LedgerRow GrantedRow(const Grant& grant, const ReserveRequest& request, std::int64_t wall_ms) {
+  return {request.reservation,
+          grant.first,
+          grant.count,
+          request.instance,
+          request.reservation,
+          wall_ms,
+          request.lend ? BlockState::kLent : BlockState::kHeld};
+}
+
+bool CanGiveBack(BlockState state) {
+  return state == BlockState::kHeld || state == BlockState::kLent;
 }
 
 Result<std::vector<LedgerRow>> SettleRow(const LedgerRow& row, std::uint64_t first_unused) {
@@ -157,9 +204,79 @@ Status NotHeld(std::string_view block_id) {
   return {Code::kNotFound, fmt::format("give back block {}: not held", block_id)};
 }
 
+Status Sealed(std::string_view moved_to) {
+  return {Code::kFailedPrecondition,
+          fmt::format("the store was sealed: everything in it went to {}. Use that one", moved_to)};
+}
+
+Status BeingFilled() {
+  return {Code::kFailedPrecondition,
+          "the store is being filled and not complete: let `keymill store copy` end, or run it "
+          "again"};
+}
+
+Status FillIsOver() {
+  return {Code::kFailedPrecondition, "fill the store: another fill has begun, or this one ended"};
+}
+
+Status CheckSealTarget(std::string_view present, std::string_view moved_to, bool instead) {
+  if (moved_to.empty()) return {Code::kInvalidArgument, "seal the store: say for which one"};
+  if (present.empty() || present == moved_to || instead) return {};
+  return Sealed(present);
+}
+
+Status CheckSealable(const KeyspaceRecord& record) {
+  if (record.state != KeyspaceState::kQuarantined) return {};
+  return {Code::kFailedPrecondition,
+          fmt::format("seal the store: keyspace {} is quarantined. Run `keymill recover {}` first",
+                      record.name, record.name)};
+}
+
+bool ApplySeal(KeyspaceRecord& record, std::string_view moved_to) {
+  if (record.state == KeyspaceState::kRetired) return false;
+  record.state = KeyspaceState::kSealed;
+  record.reason = moved_to;
+  return true;
+}
+
+Status CheckFillable(std::string_view store_id, std::string_view fill, std::string_view from) {
+  if (store_id.empty() || (!fill.empty() && store_id == from)) return {};
+  return {Code::kFailedPrecondition,
+          fill.empty() ? "fill the store: there is one already. Name an empty place"
+                       : "fill the store: it is being filled from another one. Name an empty "
+                         "place, or empty this one"};
+}
+
+KeyspaceRecord Refilled(KeyspaceRecord record) {
+  if (record.state != KeyspaceState::kSealed) return record;
+  record.state = KeyspaceState::kOpen;
+  record.reason.clear();
+  return record;
+}
+
+Status TimelineChanged() {
+  return {Code::kUnavailable, "the store's server was started anew or is another one"};
+}
+
+Witness Highest(const Witness& a, const Witness& b) {
+  return {.rev = std::max(a.rev, b.rev), .next = std::max(a.next, b.next)};
+}
+
+bool ApplyQuarantine(KeyspaceRecord& record, std::string_view reason, const Witness& seen) {
+  // A retired one stays retired: a recovery would open it again.
+  const bool open = record.state == KeyspaceState::kOpen;
+  if (!open && record.state != KeyspaceState::kQuarantined) return false;
+  const Witness testified = Highest(record.testified, seen);
+  if (!open && testified == record.testified) return false;
+  if (open) record.reason = reason;
+  record.state = KeyspaceState::kQuarantined;
+  record.testified = testified;
+  return true;
+}
+
 Witness RecoveredWitness(const KeyspaceRecord& record, const Witness& floor) {
-  return {.rev = std::max(record.rev, floor.rev) + 1,
-          .next = std::min(std::max(record.next, floor.next), record.end)};
+  const Witness known = Highest(Highest({record.rev, record.next}, record.testified), floor);
+  return {.rev = known.rev + 1, .next = std::min(known.next, record.end)};
 }
 
 std::optional<LedgerRow> LostRow(const KeyspaceRecord& record, const Witness& recovered,

@@ -39,8 +39,8 @@ ReserveRequest Ask(std::uint32_t count) {
 }
 
 TEST(RulesTest, StateNamesAreReadBackAndNothingElseIs) {
-  for (const auto state :
-       {KeyspaceState::kOpen, KeyspaceState::kRetired, KeyspaceState::kQuarantined}) {
+  for (const auto state : {KeyspaceState::kOpen, KeyspaceState::kRetired,
+                           KeyspaceState::kQuarantined, KeyspaceState::kSealed}) {
     EXPECT_EQ(*ParseKeyspaceState(KeyspaceStateName(state)), state);
   }
   for (const auto state :
@@ -58,6 +58,7 @@ TEST(RulesTest, StateNamesAreAPromise) {
   EXPECT_EQ(KeyspaceStateName(KeyspaceState::kOpen), "open");
   EXPECT_EQ(KeyspaceStateName(KeyspaceState::kRetired), "retired");
   EXPECT_EQ(KeyspaceStateName(KeyspaceState::kQuarantined), "quarantined");
+  EXPECT_EQ(KeyspaceStateName(KeyspaceState::kSealed), "sealed");
   EXPECT_EQ(BlockStateName(BlockState::kHeld), "held");
   EXPECT_EQ(BlockStateName(BlockState::kSpent), "spent");
   EXPECT_EQ(BlockStateName(BlockState::kReturned), "returned");
@@ -124,6 +125,38 @@ TEST(RulesTest, ReturnedNumbersComeFirstEvenFromAnExhaustedKeyspace) {
   EXPECT_EQ(DecideGrant(Record(), Row(50, 70, BlockState::kReturned), Ask(10))->count, 10U);
 }
 
+TEST(RulesTest, NothingBelowAMomentIsGranted) {
+  ReserveRequest request = Ask(10);
+  request.skip_to = 200;
+  EXPECT_EQ(DecideGrant(Record(100), {}, request)->first, 200U);
+  EXPECT_EQ(DecideGrant(Record(300), {}, request)->first, 300U);
+  request.skip_to = 1000;
+  EXPECT_EQ(DecideGrant(Record(100), {}, request).code(), Code::kExhausted);
+  const LedgerRow returned = Row(50, 20, BlockState::kReturned);
+  request.skip_to = 65;
+  EXPECT_EQ(DecideGrant(Record(100), returned, request)->first, 65U);
+  EXPECT_EQ(DecideGrant(Record(100), returned, request)->count, 5U);
+  request.skip_to = 70;
+  EXPECT_EQ(DecideGrant(Record(100), returned, request)->first, 100U);
+}
+
+TEST(RulesTest, WhatIsLeftOfAReturnedRowIsBurnedBelowTheGrantAndReturnedAboveIt) {
+  const LedgerRow returned = Row(50, 20, BlockState::kReturned);
+  EXPECT_TRUE(LeftOver(returned, {50, 20, true}).empty());
+  const auto rows = LeftOver(returned, {55, 5, true});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].first, 50U);
+  EXPECT_EQ(rows[0].count, 5U);
+  EXPECT_EQ(rows[0].state, BlockState::kBurned);
+  EXPECT_EQ(rows[1].first, 60U);
+  EXPECT_EQ(rows[1].count, 10U);
+  EXPECT_EQ(rows[1].state, BlockState::kReturned);
+  const auto skipped = LeftOver(returned, {100, 5, false});
+  ASSERT_EQ(skipped.size(), 1U);
+  EXPECT_EQ(skipped[0].count, 20U);
+  EXPECT_EQ(skipped[0].state, BlockState::kBurned);
+}
+
 TEST(RulesDeathTest, AReturnedRowBelowTheCallersNumbersIsABug) {
   ReserveRequest request = Ask(10);
   request.above = 51;
@@ -176,11 +209,74 @@ RC_GTEST_PROP(RulesProperty, SettlingKeepsEveryNumberOnce, ()) {
   RC_ASSERT(end == first + count);
 }
 
+TEST(RulesTest, AQuarantineKeepsTheFirstReasonAndTheHighestThatWasSeen) {
+  KeyspaceRecord record = Record();
+  EXPECT_TRUE(ApplyQuarantine(record, "one", {9, 100}));
+  EXPECT_EQ(record.state, KeyspaceState::kQuarantined);
+  EXPECT_FALSE(ApplyQuarantine(record, "two", {9, 99})) << "nothing new";
+  EXPECT_TRUE(ApplyQuarantine(record, "two", {7, 300}));
+  EXPECT_EQ(record.testified, (Witness{9, 300}));
+  EXPECT_EQ(record.reason, "one");
+  for (const auto state : {KeyspaceState::kRetired, KeyspaceState::kSealed}) {
+    record.state = state;
+    EXPECT_FALSE(ApplyQuarantine(record, "three", {90, 900})) << "a recovery would open it";
+    EXPECT_EQ(record.state, state);
+  }
+}
+
 TEST(RulesTest, ARecoveryGoesOnAboveEverythingKnownButNotBeyondTheEnd) {
   EXPECT_EQ(RecoveredWitness(Record(), {}), (Witness{6, 100}));
   EXPECT_EQ(RecoveredWitness(Record(), {50, 500}), (Witness{51, 500}));
   EXPECT_EQ(RecoveredWitness(Record(), {2, 500}), (Witness{6, 500}));
   EXPECT_EQ(RecoveredWitness(Record(), {50, 5000}), (Witness{51, 1000}));
+  KeyspaceRecord record = Record();
+  record.testified = {70, 200};
+  EXPECT_EQ(RecoveredWitness(record, {50, 500}), (Witness{71, 500}));
+}
+
+TEST(RulesTest, AQuarantineAddsUpWhatIsTestified) {
+  KeyspaceRecord record = Record();
+  EXPECT_TRUE(ApplyQuarantine(record, "first", {7, 300}));
+  EXPECT_EQ(record.state, KeyspaceState::kQuarantined);
+  EXPECT_TRUE(ApplyQuarantine(record, "second", {9, 200}));
+  EXPECT_EQ(record.testified, (Witness{9, 300}));
+  EXPECT_EQ(record.reason, "first");
+  EXPECT_FALSE(ApplyQuarantine(record, "third", {9, 300})) << "nothing new";
+  for (const auto state : {KeyspaceState::kRetired, KeyspaceState::kSealed}) {
+    record = Record();
+    record.state = state;
+    EXPECT_FALSE(ApplyQuarantine(record, "late", {7, 300}));
+    EXPECT_EQ(record.state, state);
+  }
+}
+
+TEST(RulesTest, ASealIsForOneStore) {
+  EXPECT_TRUE(CheckSealTarget("", "a", false).ok());
+  EXPECT_TRUE(CheckSealTarget("a", "a", false).ok());
+  EXPECT_TRUE(CheckSealTarget("a", "b", true).ok());
+  EXPECT_EQ(CheckSealTarget("a", "b", false).code(), Code::kFailedPrecondition);
+  EXPECT_THAT(CheckSealTarget("a", "b", false).message(), HasSubstr("went to a"));
+  EXPECT_EQ(CheckSealTarget("", "", true).code(), Code::kInvalidArgument);
+}
+
+TEST(RulesTest, AFillBeginsWhereNothingIsOrAgain) {
+  EXPECT_TRUE(CheckFillable("", "", "id").ok());
+  EXPECT_TRUE(CheckFillable("id", "fill", "id").ok());
+  EXPECT_EQ(CheckFillable("id", "fill", "other").code(), Code::kFailedPrecondition);
+  EXPECT_EQ(CheckFillable("id", "", "id").code(), Code::kFailedPrecondition);
+}
+
+TEST(RulesTest, OnlyASealedKeyspaceIsOpenedByAFill) {
+  KeyspaceRecord record = Record();
+  ASSERT_TRUE(ApplySeal(record, "elsewhere"));
+  EXPECT_EQ(CheckReservable(record, "hash", {}).code(), Code::kFailedPrecondition);
+  EXPECT_THAT(CheckReservable(record, "hash", {}).message(), HasSubstr("elsewhere"));
+  const KeyspaceRecord filled = Refilled(record);
+  EXPECT_EQ(filled.state, KeyspaceState::kOpen);
+  EXPECT_EQ(filled.reason, "");
+  record.state = KeyspaceState::kRetired;
+  EXPECT_FALSE(ApplySeal(record, "elsewhere"));
+  EXPECT_EQ(Refilled(record).state, KeyspaceState::kRetired);
 }
 
 TEST(RulesTest, TheNumbersThatARecoverySkipsAreBurnedInTheLedger) {

@@ -11,6 +11,8 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/random.h"
+#include "store/key_rules.h"
+#include "store/memory/memory_keys.h"
 #include "store/rules.h"
 
 namespace keymill::store {
@@ -19,26 +21,54 @@ namespace {
 struct Entry {
   KeyspaceRecord record;
   std::map<std::uint64_t, LedgerRow> ledger;  // By first number.
+  MemoryKeys keys = {};
 };
 
-class MemoryStore final : public Store {
+// Everything but the timeline, which is outside of what a store holds.
+struct Data {
+  std::string store_id = RandomHex(16);
+  std::string agreed_timeline;
+  bool made = false;                     // Somebody has used it, or filled it.
+  std::string moved_to;                  // Of one that was sealed.
+  std::string fill;                      // The fill that is under way.
+  std::map<std::string, Entry> entries;  // By keyspace id.
+};
+
+}  // namespace
+
+class MemoryCopy {
  public:
-  explicit MemoryStore(const Clock& clock) : clock_(clock) {}
+  explicit MemoryCopy(Data data) : data_(std::move(data)) {}
+  [[nodiscard]] const Data& data() const { return data_; }
+
+ private:
+  const Data data_;
+};
+
+namespace {
+
+class MemoryStore final : public Store, private MemoryKeyspaces {
+ public:
+  explicit MemoryStore(const Clock& clock) : clock_(clock) { data_.agreed_timeline = timeline_; }
 
   Result<StoreIdentity> Identity(MonotonicTime /*deadline*/) override {
-    return StoreIdentity{store_id_, store_id_, 1};
+    const MutexLock lock(mu_);
+    if (!data_.fill.empty()) return BeingFilled();
+    return IdentityNow();
   }
 
   Result<Established> Establish(const EstablishRequest& request,
                                 MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (Status writable = CheckWritable(); !writable.ok()) return writable;
     // All or nothing: what cannot be is found before anything is changed.
     for (const EstablishRequest::Part& part : request.keyspaces) {
       if (FindByName(part.keyspace.name) != nullptr) continue;
       Result<KeyspaceRecord> record = FirstRecord(part.keyspace, clock_.WallMs());
       if (!record.ok()) return record.status();
     }
-    Established established{{store_id_, store_id_, 1}, {}};
+    data_.made = true;
+    Established established{IdentityNow(), {}};
     for (const EstablishRequest::Part& part : request.keyspaces) {
       Result<Established::Part> made = EstablishPart(part, request.instance);
       if (!made.ok()) return made.status();
@@ -50,13 +80,16 @@ class MemoryStore final : public Store {
   Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
                                         MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (Status writable = CheckWritable(); !writable.ok()) return writable;
     Result<Established::Part> made = EstablishPart({keyspace, 0, {}}, {});
     if (!made.ok()) return made.status();
+    data_.made = true;
     return std::move(made->record);
   }
 
   Result<KeyspaceRecord> FindKeyspace(std::string_view name, MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (!data_.fill.empty()) return BeingFilled();
     const Entry* const entry = FindByName(name);
     if (entry == nullptr) return NoSuchName(name);
     return entry->record;
@@ -64,8 +97,9 @@ class MemoryStore final : public Store {
 
   Result<std::vector<KeyspaceRecord>> ListKeyspaces(MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (!data_.fill.empty()) return BeingFilled();
     std::map<std::string, KeyspaceRecord> by_name;
-    for (const auto& [id, entry] : entries_) by_name.emplace(entry.record.name, entry.record);
+    for (const auto& [id, entry] : data_.entries) by_name.emplace(entry.record.name, entry.record);
     std::vector<KeyspaceRecord> records;
     records.reserve(by_name.size());
     for (auto& [name, record] : by_name) records.push_back(std::move(record));
@@ -75,6 +109,7 @@ class MemoryStore final : public Store {
   Result<KeyspaceRecord> RetireKeyspace(std::string_view name,
                                         MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (Status writable = CheckWritable(); !writable.ok()) return writable;
     Entry* const entry = FindByName(name);
     if (entry == nullptr) return NoSuchName(name);
     if (entry->record.state != KeyspaceState::kRetired) {
@@ -86,12 +121,10 @@ class MemoryStore final : public Store {
 
   Result<Block> Reserve(const ReserveRequest& request, MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (!data_.fill.empty()) return BeingFilled();
     Entry* const entry = FindById(request.keyspace_id);
     if (entry == nullptr) return NoSuchId(request.keyspace_id);
-    KeyspaceRecord& record = entry->record;
-    if (Status usable = CheckReservable(record, request.recipe_hash, request.witness);
-        !usable.ok()) {
-      if (usable.code() == Code::kQuarantined) SetQuarantine(record, usable.message());
+    if (Status usable = CheckRequest(entry->record, request.recipe_hash, request); !usable.ok()) {
       return usable;
     }
     return ReserveFrom(*entry, request);
@@ -99,16 +132,15 @@ class MemoryStore final : public Store {
 
   Result<Witness> GiveBack(const GiveBackRequest& request, MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (!data_.fill.empty()) return BeingFilled();
     Entry* const entry = FindById(request.keyspace_id);
     if (entry == nullptr) return NoSuchId(request.keyspace_id);
     KeyspaceRecord& record = entry->record;
-    if (Status usable = CheckReservable(record, record.recipe_hash, request.witness);
-        !usable.ok()) {
-      if (usable.code() == Code::kQuarantined) SetQuarantine(record, usable.message());
+    if (Status usable = CheckRequest(record, record.recipe_hash, request); !usable.ok()) {
       return usable;
     }
     for (auto& [first, row] : entry->ledger) {
-      if (row.block_id != request.block_id || row.state != BlockState::kHeld) continue;
+      if (row.block_id != request.block_id || !CanGiveBack(row.state)) continue;
       Result<std::vector<LedgerRow>> settled = SettleRow(row, request.first_unused);
       if (!settled.ok()) return settled.status();
       entry->ledger.erase(first);
@@ -122,6 +154,7 @@ class MemoryStore final : public Store {
   Result<std::optional<LedgerRow>> FindBlock(std::string_view keyspace_id, std::uint64_t number,
                                              MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (!data_.fill.empty()) return BeingFilled();
     Entry* const entry = FindById(keyspace_id);
     if (entry == nullptr) return NoSuchId(keyspace_id);
     auto after = entry->ledger.upper_bound(number);
@@ -135,6 +168,7 @@ class MemoryStore final : public Store {
                                             std::uint32_t rows_max,
                                             MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (!data_.fill.empty()) return BeingFilled();
     Entry* const entry = FindById(keyspace_id);
     if (entry == nullptr) return NoSuchId(keyspace_id);
     std::vector<LedgerRow> rows;
@@ -145,18 +179,20 @@ class MemoryStore final : public Store {
     return rows;
   }
 
-  Status Quarantine(std::string_view keyspace_id, std::string_view reason,
+  Status Quarantine(std::string_view keyspace_id, std::string_view reason, const Witness& seen,
                     MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (Status writable = CheckWritable(); !writable.ok()) return writable;
     Entry* const entry = FindById(keyspace_id);
     if (entry == nullptr) return NoSuchId(keyspace_id);
-    SetQuarantine(entry->record, reason);
+    if (ApplyQuarantine(entry->record, reason, seen)) ++entry->record.rev;
     return {};
   }
 
   Result<RecoverReport> Recover(std::string_view keyspace_id, const Witness& floor,
                                 MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
+    if (Status writable = CheckWritable(); !writable.ok()) return writable;
     Entry* const entry = FindById(keyspace_id);
     if (entry == nullptr) return NoSuchId(keyspace_id);
     KeyspaceRecord& record = entry->record;
@@ -169,9 +205,9 @@ class MemoryStore final : public Store {
                          .returned_burned = 0,
                          .seen = RecoveredWitness(record, floor)};
     for (auto& [first, row] : entry->ledger) {
-      if (row.state != BlockState::kReturned) continue;
+      if (row.state != BlockState::kReturned && row.state != BlockState::kLent) continue;
+      if (row.state == BlockState::kReturned) report.returned_burned += row.count;
       row.state = BlockState::kBurned;
-      report.returned_burned += row.count;
     }
     if (const auto lost = LostRow(record, report.seen, clock_.WallMs())) {
       entry->ledger[lost->first] = *lost;
@@ -180,10 +216,119 @@ class MemoryStore final : public Store {
     record.rev = report.seen.rev;
     record.state = KeyspaceState::kOpen;
     record.reason.clear();
+    record.testified = {};
     return report;
   }
 
+  Status AgreeOnTimeline(std::string_view timeline, MonotonicTime /*deadline*/) override {
+    const MutexLock lock(mu_);
+    if (Status writable = CheckWritable(); !writable.ok()) return writable;
+    if (timeline == timeline_) data_.agreed_timeline = timeline;
+    return {};
+  }
+
+  Status Seal(std::string_view moved_to, bool instead, MonotonicTime /*deadline*/) override {
+    const MutexLock lock(mu_);
+    if (!data_.fill.empty()) return BeingFilled();
+    if (Status can = CheckSealTarget(data_.moved_to, moved_to, instead); !can.ok()) return can;
+    if (data_.moved_to == moved_to) return {};
+    for (const auto& [id, entry] : data_.entries) {
+      if (Status movable = CheckSealable(entry.record); !movable.ok()) return movable;
+    }
+    for (auto& [id, entry] : data_.entries) {
+      if (ApplySeal(entry.record, moved_to)) ++entry.record.rev;
+    }
+    data_.moved_to = moved_to;
+    return {};
+  }
+
+  Status BeginFill(std::string_view store_id, std::string_view fill,
+                   MonotonicTime /*deadline*/) override {
+    const MutexLock lock(mu_);
+    const std::string there = data_.made ? data_.store_id : "";
+    if (Status can = CheckFillable(there, data_.fill, store_id); !can.ok()) return can;
+    data_ = Data{.store_id = std::string(store_id),
+                 .agreed_timeline = {},
+                 .made = true,
+                 .moved_to = {},
+                 .fill = std::string(fill),
+                 .entries = {}};
+    return {};
+  }
+
+  Status FillKeyspace(std::string_view fill, const KeyspaceRecord& record,
+                      MonotonicTime /*deadline*/) override {
+    const MutexLock lock(mu_);
+    if (fill.empty() || fill != data_.fill) return FillIsOver();
+    data_.entries[record.id] = Entry{Refilled(record), {}, {}};
+    return {};
+  }
+
+  Status FillLedger(std::string_view fill, std::string_view keyspace_id,
+                    const std::vector<LedgerRow>& rows, MonotonicTime /*deadline*/) override {
+    const MutexLock lock(mu_);
+    if (fill.empty() || fill != data_.fill) return FillIsOver();
+    Entry* const entry = FindById(keyspace_id);
+    if (entry == nullptr) return NoSuchId(keyspace_id);
+    for (const LedgerRow& row : rows) entry->ledger[row.first] = row;
+    return {};
+  }
+
+  Status EndFill(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
+                 MonotonicTime /*deadline*/) override {
+    const MutexLock lock(mu_);
+    if (fill.empty() || fill != data_.fill) return FillIsOver();
+    std::uint64_t rows_found = 0;
+    for (const auto& [id, entry] : data_.entries) rows_found += entry.ledger.size();
+    if (data_.entries.size() != keyspaces || rows_found != rows) {
+      return {Code::kInternal,
+              fmt::format("fill the store: it has {} keyspaces and {} rows instead of {} and {}",
+                          data_.entries.size(), rows_found, keyspaces, rows)};
+    }
+    data_.fill.clear();
+    data_.agreed_timeline = timeline_;
+    return {};
+  }
+
+  KeyTable* key_table() override { return key_table_.get(); }
+
+  void ChangeTimeline() {
+    const MutexLock lock(mu_);
+    timeline_ = RandomHex(16);
+  }
+  Data Copy() {
+    const MutexLock lock(mu_);
+    return data_;
+  }
+  void PutBack(const Data& data) {
+    const MutexLock lock(mu_);
+    data_ = data;
+  }
+
  private:
+  Status ChangeKeyspace(const KeyGuard& guard, const Change& body) override {
+    const MutexLock lock(mu_);
+    if (!data_.fill.empty()) return BeingFilled();
+    Entry* const entry = FindById(guard.keyspace_id);
+    if (entry == nullptr) return NoSuchId(guard.keyspace_id);
+    Status usable = Judge(entry->record, guard, CheckGuard(entry->record, guard));
+    return usable.ok() ? body(entry->record, entry->keys) : usable;
+  }
+
+  Status ReadKeyspace(std::string_view id, const Look& body) override {
+    const MutexLock lock(mu_);
+    if (!data_.fill.empty()) return BeingFilled();
+    Entry* const entry = FindById(id);
+    return entry == nullptr ? NoSuchId(id) : body(entry->keys);
+  }
+
+  Status FillKeyspaceKeys(std::string_view fill, std::string_view id, const Change& body) override {
+    const MutexLock lock(mu_);
+    if (fill.empty() || fill != data_.fill) return FillIsOver();
+    Entry* const entry = FindById(id);
+    return entry == nullptr ? NoSuchId(id) : body(entry->record, entry->keys);
+  }
+
   static Status NoSuchName(std::string_view name) {
     return {Code::kNotFound, fmt::format("no keyspace is called {}", name)};
   }
@@ -192,12 +337,12 @@ class MemoryStore final : public Store {
   }
 
   Entry* FindById(std::string_view id) KEYMILL_REQUIRES(mu_) {
-    const auto found = entries_.find(std::string(id));
-    return found == entries_.end() ? nullptr : &found->second;
+    const auto found = data_.entries.find(std::string(id));
+    return found == data_.entries.end() ? nullptr : &found->second;
   }
 
   Entry* FindByName(std::string_view name) KEYMILL_REQUIRES(mu_) {
-    for (auto& [id, entry] : entries_) {
+    for (auto& [id, entry] : data_.entries) {
       if (entry.record.name == name) return &entry;
     }
     return nullptr;
@@ -212,7 +357,7 @@ class MemoryStore final : public Store {
     }
     Result<KeyspaceRecord> record = FirstRecord(wanted.keyspace, clock_.WallMs());
     if (!record.ok()) return record.status();
-    Entry& entry = entries_.emplace(record->id, Entry{*record, {}}).first->second;
+    Entry& entry = data_.entries.emplace(record->id, Entry{*record, {}, {}}).first->second;
     std::optional<Block> block;
     if (wanted.count > 0) {
       Result<Block> reserved = ReserveFrom(entry, FirstReserve(wanted, instance));
@@ -234,17 +379,38 @@ class MemoryStore final : public Store {
       if (spent && row.state == BlockState::kHeld) row.state = BlockState::kSpent;
     }
     const std::string block_id = WriteGrant(entry, *grant, returned, request);
-    if (!grant->from_returned) record.next += grant->count;
+    record.next = NextAfter(record, *grant);
     ++record.rev;
     return Block{block_id, grant->first, grant->count, {record.rev, record.next}};
   }
 
-  static void SetQuarantine(KeyspaceRecord& record, std::string_view reason) {
-    // A retired one stays retired: a recovery would open it again.
-    if (record.state != KeyspaceState::kOpen) return;
-    record.state = KeyspaceState::kQuarantined;
-    record.reason = reason;
-    ++record.rev;
+  StoreIdentity IdentityNow() KEYMILL_REQUIRES(mu_) {
+    return {data_.store_id, timeline_, data_.agreed_timeline, 1};
+  }
+
+  [[nodiscard]] Status CheckWritable() const KEYMILL_REQUIRES(mu_) {
+    if (!data_.fill.empty()) return BeingFilled();
+    return data_.moved_to.empty() ? Status() : Sealed(data_.moved_to);
+  }
+
+  // Whether a reservation or what is given back may change `record`; quarantines it if it is
+  // behind the request's witness.
+  template <typename Request>
+  Status CheckRequest(KeyspaceRecord& record, std::string_view recipe_hash, const Request& request)
+      KEYMILL_REQUIRES(mu_) {
+    return Judge(record, request, CheckReservable(record, recipe_hash, request.witness));
+  }
+
+  // The same when it is known whether `record` is `usable` in this timeline.
+  template <typename Request>
+  Status Judge(KeyspaceRecord& record, const Request& request, Status usable)
+      KEYMILL_REQUIRES(mu_) {
+    if (!request.timeline.empty() && request.timeline != timeline_) return TimelineChanged();
+    if (usable.code() == Code::kQuarantined &&
+        ApplyQuarantine(record, usable.message(), request.witness)) {
+      ++record.rev;
+    }
+    return usable;
   }
 
   static std::optional<LedgerRow> LowestReturned(const Entry& entry, std::uint64_t above) {
@@ -257,6 +423,10 @@ class MemoryStore final : public Store {
   // Writes the ledger row of a grant and returns its block id.
   std::string WriteGrant(Entry& entry, const Grant& grant, const std::optional<LedgerRow>& returned,
                          const ReserveRequest& request) {
+    if (returned) {
+      entry.ledger.erase(returned->first);
+      for (const LedgerRow& row : LeftOver(*returned, grant)) entry.ledger[row.first] = row;
+    }
     std::optional<LedgerRow> last;
     if (!entry.ledger.empty()) last = entry.ledger.rbegin()->second;
     if (ExtendsRow(last, grant, request)) {
@@ -265,31 +435,31 @@ class MemoryStore final : public Store {
       row.reservation = request.reservation;
       return row.block_id;
     }
-    if (returned) {
-      entry.ledger.erase(returned->first);
-      if (grant.count < returned->count) {
-        LedgerRow rest = *returned;
-        rest.first += grant.count;
-        rest.count -= grant.count;
-        entry.ledger[rest.first] = rest;
-      }
-    }
-    entry.ledger[grant.first] =
-        LedgerRow{request.reservation, grant.first,     grant.count,      request.instance,
-                  request.reservation, clock_.WallMs(), BlockState::kHeld};
+    entry.ledger[grant.first] = GrantedRow(grant, request, clock_.WallMs());
     return request.reservation;
   }
 
   const Clock& clock_;
-  const std::string store_id_ = RandomHex(16);
   Mutex mu_;
-  std::map<std::string, Entry> entries_ KEYMILL_GUARDED_BY(mu_);  // By keyspace id.
+  std::string timeline_ KEYMILL_GUARDED_BY(mu_) = RandomHex(16);
+  Data data_ KEYMILL_GUARDED_BY(mu_);
+  const std::unique_ptr<KeyTable> key_table_ = MakeMemoryKeyTable(*this);
 };
 
 }  // namespace
 
 std::unique_ptr<Store> OpenMemoryStore(const Clock& clock) {
   return std::make_unique<MemoryStore>(clock);
+}
+
+void ChangeTimelineForTest(Store& store) { dynamic_cast<MemoryStore&>(store).ChangeTimeline(); }
+
+std::shared_ptr<const MemoryCopy> CopyForTest(Store& store) {
+  return std::make_shared<const MemoryCopy>(dynamic_cast<MemoryStore&>(store).Copy());
+}
+
+void PutBackForTest(Store& store, const MemoryCopy& copy) {
+  dynamic_cast<MemoryStore&>(store).PutBack(copy.data());
 }
 
 }  // namespace keymill::store
