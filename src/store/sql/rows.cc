@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "store/rules.h"
+#include "store/sql/row_reader.h"
 
 namespace keymill::store::sql {
 namespace {
@@ -16,66 +17,36 @@ namespace {
 constexpr std::string_view kKeyspaceColumns =
     "name, id, recipe, recipe_hash, secret, state, reason, first_number, end_number, next_number, "
     "rev, created_at_ms";
+constexpr std::string_view kTestifiedColumns = "testified_rev, testified_next";
 constexpr std::string_view kLedgerColumns =
     "block_id, first_number, number_count, instance, reservation, reserved_at_ms, state";
 
 std::int64_t Signed(std::uint64_t number) { return static_cast<std::int64_t>(number); }
 std::string Text(std::string_view text) { return std::string(text); }
 
-// Takes the columns of one row in order and remembers whether each had the right type.
-class RowReader {
- public:
-  explicit RowReader(Row& row) : row_(row) {}
-
-  std::string TakeText() {
-    auto* const text = Next<std::string>();
-    return text == nullptr ? std::string() : std::move(*text);
-  }
-  std::string TakeBytes() {
-    auto* const bytes = Next<Bytes>();
-    return bytes == nullptr ? std::string() : std::move(bytes->data);
-  }
-  std::int64_t TakeSigned() {
-    auto* const number = Next<std::int64_t>();
-    return number == nullptr ? 0 : *number;
-  }
-  std::uint64_t TakeNumber() {
-    const std::int64_t number = TakeSigned();
-    if (number < 0) sound_ = false;
-    return static_cast<std::uint64_t>(number);
-  }
-  // REQUIRES: every column was taken.
-  [[nodiscard]] bool sound() const { return sound_ && at_ == row_.size(); }
-
- private:
-  template <typename T>
-  T* Next() {
-    T* const value = at_ < row_.size() ? std::get_if<T>(&row_[at_]) : nullptr;
-    ++at_;
-    if (value == nullptr) sound_ = false;
-    return value;
-  }
-
-  Row& row_;
-  std::size_t at_ = 0;
-  bool sound_ = true;
-};
-
-Result<KeyspaceRecord> ReadKeyspace(Row& row) {
-  RowReader reader(row);
+// The columns of a keyspace that a reader is at.
+KeyspaceRecord TakeKeyspace(RowReader& reader, std::string& state) {
   KeyspaceRecord record;
   record.name = reader.TakeText();
   record.id = reader.TakeText();
   record.recipe = reader.TakeText();
   record.recipe_hash = reader.TakeText();
   record.secret = reader.TakeBytes();
-  const std::string state = reader.TakeText();
+  state = reader.TakeText();
   record.reason = reader.TakeText();
   record.first = reader.TakeNumber();
   record.end = reader.TakeNumber();
   record.next = reader.TakeNumber();
   record.rev = reader.TakeNumber();
   record.created_at_ms = reader.TakeSigned();
+  record.testified.rev = reader.TakeNumber();
+  record.testified.next = reader.TakeNumber();
+  return record;
+}
+
+// `record` if it is one. REQUIRES: the reader has taken every column.
+Result<KeyspaceRecord> Checked(const RowReader& reader, KeyspaceRecord record,
+                               const std::string& state) {
   if (!reader.sound()) {
     return Status(Code::kInternal, fmt::format("read keyspace {}: damaged row", record.name));
   }
@@ -84,6 +55,13 @@ Result<KeyspaceRecord> ReadKeyspace(Row& row) {
   record.state = *parsed;
   if (Status sound = CheckRecord(record); !sound.ok()) return sound;
   return record;
+}
+
+Result<KeyspaceRecord> ReadKeyspace(Row& row) {
+  RowReader reader(row);
+  std::string state;
+  KeyspaceRecord record = TakeKeyspace(reader, state);
+  return Checked(reader, std::move(record), state);
 }
 
 Result<LedgerRow> ReadLedger(Row& row) {
@@ -128,7 +106,8 @@ Result<std::optional<LedgerRow>> QueryOneRow(Connection& db, std::string_view wh
   return std::optional<LedgerRow>(std::move(rows->front()));
 }
 
-// A statement that must change exactly one row, because that row is locked by us.
+}  // namespace
+
 Status ExecuteOne(Connection& db, std::string_view sql, std::span<const Value> values) {
   Result<std::int64_t> changed = db.Execute(sql, values);
   if (!changed.ok()) return changed.status();
@@ -138,15 +117,13 @@ Status ExecuteOne(Connection& db, std::string_view sql, std::span<const Value> v
   return {};
 }
 
-}  // namespace
-
 Result<std::optional<KeyspaceRecord>> SelectKeyspace(Connection& db, std::string_view column,
                                                      std::string_view value,
                                                      std::string_view lock) {
   const std::array<Value, 1> values = {Text(value)};
   Result<std::vector<Row>> rows =
-      db.Query(fmt::format("SELECT {} FROM keymill_keyspaces WHERE {} = ?{}", kKeyspaceColumns,
-                           column, lock),
+      db.Query(fmt::format("SELECT {}, {} FROM keymill_keyspaces WHERE {} = ?{}", kKeyspaceColumns,
+                           kTestifiedColumns, column, lock),
                values);
   if (!rows.ok()) return rows.status();
   if (rows->empty()) return std::optional<KeyspaceRecord>();
@@ -155,9 +132,34 @@ Result<std::optional<KeyspaceRecord>> SelectKeyspace(Connection& db, std::string
   return std::optional<KeyspaceRecord>(*std::move(record));
 }
 
-Result<std::vector<KeyspaceRecord>> SelectAllKeyspaces(Connection& db) {
+Result<std::optional<LockedKeyspace>> LockKeyspace(Connection& db, std::string_view id,
+                                                   const Dialect& dialect) {
+  const std::array<Value, 1> values = {Text(id)};
   Result<std::vector<Row>> rows =
-      db.Query(fmt::format("SELECT {} FROM keymill_keyspaces ORDER BY name", kKeyspaceColumns), {});
+      db.Query(fmt::format("SELECT {}, {}, {}, (SELECT fill_name FROM keymill_store) FROM "
+                           "keymill_keyspaces WHERE id = ?{}",
+                           kKeyspaceColumns, kTestifiedColumns,
+                           dialect.timeline.empty() ? std::string_view("''") : dialect.timeline,
+                           dialect.row_lock),
+               values);
+  if (!rows.ok()) return rows.status();
+  if (rows->empty()) return std::optional<LockedKeyspace>();
+  RowReader reader(rows->front());
+  std::string state;
+  KeyspaceRecord taken = TakeKeyspace(reader, state);
+  std::string timeline = reader.TakeText();
+  const bool being_filled = !reader.TakeText().empty();
+  Result<KeyspaceRecord> record = Checked(reader, std::move(taken), state);
+  if (!record.ok()) return record.status();
+  return std::optional<LockedKeyspace>({*std::move(record), std::move(timeline), being_filled});
+}
+
+Result<std::vector<KeyspaceRecord>> SelectAllKeyspaces(Connection& db, std::string_view lock,
+                                                       bool testified) {
+  Result<std::vector<Row>> rows =
+      db.Query(fmt::format("SELECT {}, {} FROM keymill_keyspaces ORDER BY name{}", kKeyspaceColumns,
+                           testified ? kTestifiedColumns : std::string_view("0, 0"), lock),
+               {});
   if (!rows.ok()) return rows.status();
   std::vector<KeyspaceRecord> records;
   for (Row& row : *rows) {
@@ -169,30 +171,40 @@ Result<std::vector<KeyspaceRecord>> SelectAllKeyspaces(Connection& db) {
 }
 
 Status InsertKeyspace(Connection& db, const KeyspaceRecord& record) {
-  const std::array<Value, 12> values = {record.name,          record.id,
-                                        record.recipe,        record.recipe_hash,
-                                        Bytes{record.secret}, Text(KeyspaceStateName(record.state)),
-                                        record.reason,        Signed(record.first),
-                                        Signed(record.end),   Signed(record.next),
-                                        Signed(record.rev),   record.created_at_ms};
+  const std::array<Value, 14> values = {record.name,
+                                        record.id,
+                                        record.recipe,
+                                        record.recipe_hash,
+                                        Bytes{record.secret},
+                                        Text(KeyspaceStateName(record.state)),
+                                        record.reason,
+                                        Signed(record.first),
+                                        Signed(record.end),
+                                        Signed(record.next),
+                                        Signed(record.rev),
+                                        record.created_at_ms,
+                                        Signed(record.testified.rev),
+                                        Signed(record.testified.next)};
   return ExecuteOne(db,
-                    fmt::format("INSERT INTO keymill_keyspaces ({}) VALUES "
-                                "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                kKeyspaceColumns),
+                    fmt::format("INSERT INTO keymill_keyspaces ({}, {}) VALUES "
+                                "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                kKeyspaceColumns, kTestifiedColumns),
                     values);
 }
 
 Status UpdateKeyspace(Connection& db, const KeyspaceRecord& record, std::uint64_t rev_before,
                       std::uint64_t rev_after) {
-  const std::array<Value, 6> values = {Text(KeyspaceStateName(record.state)),
+  const std::array<Value, 8> values = {Text(KeyspaceStateName(record.state)),
                                        record.reason,
                                        Signed(record.next),
                                        Signed(rev_after),
+                                       Signed(record.testified.rev),
+                                       Signed(record.testified.next),
                                        record.id,
                                        Signed(rev_before)};
   return ExecuteOne(db,
-                    "UPDATE keymill_keyspaces SET state = ?, reason = ?, next_number = ?, rev = ? "
-                    "WHERE id = ? AND rev = ?",
+                    "UPDATE keymill_keyspaces SET state = ?, reason = ?, next_number = ?, rev = ?, "
+                    "testified_rev = ?, testified_next = ? WHERE id = ? AND rev = ?",
                     values);
 }
 
@@ -212,10 +224,11 @@ Result<std::optional<LedgerRow>> SelectReturned(Connection& db, std::string_view
                      values);
 }
 
-Result<std::optional<LedgerRow>> SelectHeldRow(Connection& db, std::string_view keyspace_id,
-                                               std::string_view block_id) {
-  const std::array<Value, 2> values = {Text(keyspace_id), Text(block_id)};
-  return QueryOneRow(db, "keyspace_id = ? AND state = 'held' AND block_id = ?", values);
+Result<std::optional<LedgerRow>> SelectRow(Connection& db, std::string_view keyspace_id,
+                                           BlockState state, std::string_view block_id) {
+  const std::array<Value, 3> values = {Text(keyspace_id), Text(BlockStateName(state)),
+                                       Text(block_id)};
+  return QueryOneRow(db, "keyspace_id = ? AND state = ? AND block_id = ?", values);
 }
 
 Result<std::vector<LedgerRow>> SelectRows(Connection& db, std::string_view keyspace_id,
@@ -227,14 +240,26 @@ Result<std::vector<LedgerRow>> SelectRows(Connection& db, std::string_view keysp
 }
 
 Status InsertRow(Connection& db, std::string_view keyspace_id, const LedgerRow& row) {
-  const std::array<Value, 8> values = {
-      Text(keyspace_id), row.block_id,    Signed(row.first),  Signed(row.count),
-      row.instance,      row.reservation, row.reserved_at_ms, Text(BlockStateName(row.state))};
-  return ExecuteOne(db,
-                    fmt::format("INSERT INTO keymill_ledger (keyspace_id, {}) VALUES "
-                                "(?, ?, ?, ?, ?, ?, ?, ?)",
-                                kLedgerColumns),
-                    values);
+  return InsertRows(db, keyspace_id, {&row, 1});
+}
+
+Status InsertRows(Connection& db, std::string_view keyspace_id, std::span<const LedgerRow> rows) {
+  std::string sql =
+      fmt::format("INSERT INTO keymill_ledger (keyspace_id, {}) VALUES ", kLedgerColumns);
+  std::vector<Value> values;
+  for (const LedgerRow& row : rows) {
+    sql += values.empty() ? "(?, ?, ?, ?, ?, ?, ?, ?)" : ", (?, ?, ?, ?, ?, ?, ?, ?)";
+    for (Value value : std::initializer_list<Value>{
+             Text(keyspace_id), row.block_id, Signed(row.first), Signed(row.count), row.instance,
+             row.reservation, row.reserved_at_ms, Text(BlockStateName(row.state))}) {
+      values.push_back(std::move(value));
+    }
+  }
+  Result<std::int64_t> inserted = db.Execute(sql, values);
+  if (!inserted.ok()) return inserted.status();
+  if (std::cmp_equal(*inserted, rows.size())) return {};
+  return {Code::kInternal,
+          fmt::format("insert {} rows of the ledger: {} were", rows.size(), *inserted)};
 }
 
 Status DeleteRow(Connection& db, std::string_view keyspace_id, const LedgerRow& row) {
@@ -262,7 +287,7 @@ Status MarkSpent(Connection& db, std::string_view keyspace_id, std::string_view 
       .status();
 }
 
-Result<std::uint64_t> BurnReturned(Connection& db, std::string_view keyspace_id) {
+Result<std::uint64_t> BurnLoose(Connection& db, std::string_view keyspace_id) {
   const std::array<Value, 1> values = {Text(keyspace_id)};
   Result<std::vector<LedgerRow>> returned =
       QueryLedger(db, "keyspace_id = ? AND state = 'returned'", values);
@@ -270,7 +295,8 @@ Result<std::uint64_t> BurnReturned(Connection& db, std::string_view keyspace_id)
   std::uint64_t burned = 0;
   for (const LedgerRow& row : *returned) burned += row.count;
   Result<std::int64_t> changed = db.Execute(
-      "UPDATE keymill_ledger SET state = 'burned' WHERE keyspace_id = ? AND state = 'returned'",
+      "UPDATE keymill_ledger SET state = 'burned' WHERE keyspace_id = ? AND state IN "
+      "('returned', 'lent')",
       values);
   if (!changed.ok()) return changed.status();
   return burned;
