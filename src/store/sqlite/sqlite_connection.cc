@@ -106,6 +106,7 @@ class SqliteConnection final : public sql::Connection {
   // Refuses what is no store of ours; sets what durability needs and reads it back.
   Status SetUp(MonotonicTime deadline) {
     deadline_ = deadline;
+    sqlite3_progress_handler(db_, kStepsBetweenLooks, &SqliteConnection::OnProgress, this);
     // First of all: setting the journal mode would rewrite another program's file.
     if (Status ours = CheckOurs(); !ours.ok()) return ours;
     struct Pragma {
@@ -133,6 +134,13 @@ class SqliteConnection final : public sql::Connection {
     return {};
   }
 
+  // Instead of SetUp, for a connection that only reads, and what another program has written.
+  Status SetUpForeign(MonotonicTime deadline) {
+    deadline_ = deadline;
+    sqlite3_progress_handler(db_, kStepsBetweenLooks, &SqliteConnection::OnProgress, this);
+    return Query("PRAGMA trusted_schema = OFF", {}).status();
+  }
+
   // Instead of SetUp, for a connection that only reads.
   Status SetUpReader(MonotonicTime deadline) {
     deadline_ = deadline;
@@ -149,8 +157,11 @@ class SqliteConnection final : public sql::Connection {
  private:
   static constexpr int kStepsBetweenLooks = 10'000;  // Of SQLite's machine: well under 1 ms.
 
+  // Long reads end at their deadline; nobody else can write while they last. What writes is short,
+  // and is not cut off.
   static int OnProgress(void* self) {
     const auto& connection = *static_cast<const SqliteConnection*>(self);
+    if (sqlite3_txn_state(connection.db_, "main") == SQLITE_TXN_WRITE) return 0;
     return connection.clock_.Monotonic() >= connection.deadline_ ? 1 : 0;
   }
 
@@ -247,6 +258,23 @@ void MakePrivateFile(const std::filesystem::path& path) {
   if (fd >= 0) ::close(fd);
 }
 
+Result<std::unique_ptr<SqliteConnection>> OpenToRead(const std::filesystem::path& path,
+                                                     const Clock& clock) {
+  if (HoldsNothing(path)) {
+    return Status(Code::kNotFound,
+                  fmt::format("read {}: there is no such database", path.string()));
+  }
+  sqlite3* db = nullptr;
+  const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
+  const int code = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
+  if (code != SQLITE_OK) {
+    Status failed = SqliteError(db, code, "read", path.string());
+    sqlite3_close_v2(db);
+    return failed;
+  }
+  return std::make_unique<SqliteConnection>(db, path.string(), clock);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<sql::Connection>> OpenSqliteConnection(const std::filesystem::path& path,
@@ -273,21 +301,19 @@ Result<std::unique_ptr<sql::Connection>> OpenSqliteConnection(const std::filesys
 Result<std::unique_ptr<sql::Connection>> OpenSqliteReader(const std::filesystem::path& path,
                                                           const Clock& clock,
                                                           MonotonicTime deadline) {
-  if (HoldsNothing(path)) {
-    return Status(Code::kNotFound,
-                  fmt::format("read {}: there is no such database", path.string()));
-  }
-  sqlite3* db = nullptr;
-  const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
-  const int code = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
-  if (code != SQLITE_OK) {
-    Status failed = SqliteError(db, code, "read", path.string());
-    sqlite3_close_v2(db);
-    return failed;
-  }
-  auto connection = std::make_unique<SqliteConnection>(db, path.string(), clock);
-  if (Status ready = connection->SetUpReader(deadline); !ready.ok()) return ready;
-  return std::unique_ptr<sql::Connection>(std::move(connection));
+  auto opened = OpenToRead(path, clock);
+  if (!opened.ok()) return opened.status();
+  if (Status ready = (*opened)->SetUpReader(deadline); !ready.ok()) return ready;
+  return std::unique_ptr<sql::Connection>(*std::move(opened));
+}
+
+Result<std::unique_ptr<sql::Connection>> OpenForeignSqlite(const std::filesystem::path& path,
+                                                           const Clock& clock,
+                                                           MonotonicTime deadline) {
+  auto opened = OpenToRead(path, clock);
+  if (!opened.ok()) return opened.status();
+  if (Status ready = (*opened)->SetUpForeign(deadline); !ready.ok()) return ready;
+  return std::unique_ptr<sql::Connection>(*std::move(opened));
 }
 
 }  // namespace keymill::store

@@ -31,4 +31,11 @@ Result<std::unique_ptr<sql::Connection>> OpenSqliteReader(const std::filesystem:
                                                           const Clock& clock,
                                                           MonotonicTime deadline);
 
+// A connection to a file of another program, which cannot change its tables. Where that uses a
+// write-ahead log, reading may create the files beside it that every reader needs.
+// Errors: as OpenSqliteReader.
+Result<std::unique_ptr<sql::Connection>> OpenForeignSqlite(const std::filesystem::path& path,
+                                                           const Clock& clock,
+                                                           MonotonicTime deadline);
+
 }  // namespace keymill::store

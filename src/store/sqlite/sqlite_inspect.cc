@@ -106,8 +106,20 @@ Status ReadContents(sql::Connection& db, SqliteInspection& seen) {
   Result<StoreIdentity> identity = sql::ReadIdentity(db);
   if (!identity.ok()) return identity.status();
   seen.store_id = identity->store_id;
+  if (seen.store_id.empty()) {  // Tables that somebody has made by hand.
+    seen.state = State::kNoSchema;
+    return {};
+  }
   if (*version > seen.schema_known) return {};  // Its tables may be other ones.
-  Result<std::vector<KeyspaceRecord>> keyspaces = sql::SelectAllKeyspaces(db);
+  if (*version >= 2) {
+    Result<sql::StoreRow> row = sql::SelectStore(db, /*lock=*/"");
+    if (!row.ok()) return row.status();
+    seen.moved_to = row->moved_to;
+    seen.being_filled = !row->fill.empty();
+    if (seen.being_filled) return {};  // Who knows what is still missing.
+  }
+  Result<std::vector<KeyspaceRecord>> keyspaces =
+      sql::SelectAllKeyspaces(db, /*lock=*/"", /*testified=*/*version >= 2);
   if (!keyspaces.ok()) return keyspaces.status();
   seen.keyspaces = *std::move(keyspaces);
   // A ledger too long to be read in time is no reason to know nothing.

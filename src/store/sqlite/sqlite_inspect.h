@@ -19,7 +19,7 @@ namespace keymill::store {
 struct SqliteInspection {
   enum class State : std::uint8_t {
     kAbsent,      // No file, or one that holds nothing.
-    kNoSchema,    // A database without Keymill's tables: what a first start makes them in.
+    kNoSchema,    // A database without Keymill's tables, or with empty ones: for a first start.
     kReadable,    // All below was read.
     kLocked,      // Another process kept it locked until the deadline.
     kHotJournal,  // A transaction was cut off and waits to be rolled back.
@@ -35,6 +35,8 @@ struct SqliteInspection {
   std::uint32_t schema_version = 0;
   std::uint32_t schema_known = 0;  // The newest that this program can use.
   std::string store_id = {};
+  std::string moved_to = {};  // Where a store went that was sealed.
+  bool being_filled = false;  // By `keymill store copy`, which has not come to its end.
   std::vector<KeyspaceRecord> keyspaces = {};  // Of a schema that is known.
   std::int64_t newest_ms = 0;                  // The latest time that the store has recorded, or 0.
 

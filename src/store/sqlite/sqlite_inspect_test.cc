@@ -14,6 +14,7 @@
 
 #include "store/sqlite/sqlite_connection.h"
 #include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/sqlite_version1_test_support.h"
 #include "support/fake_clock.h"
 #include "support/temp_dir.h"
 
@@ -80,8 +81,8 @@ TEST_F(SqliteInspectTest, AStoreIsReadWithoutLeavingATrace) {
   const auto before = Files();
   const SqliteInspection seen = InspectWithTime();
   EXPECT_EQ(seen.state, State::kReadable) << seen.said;
-  EXPECT_EQ(seen.schema_version, 1U);
-  EXPECT_EQ(seen.schema_known, 1U);
+  EXPECT_EQ(seen.schema_version, 3U);
+  EXPECT_EQ(seen.schema_known, 3U);
   EXPECT_EQ(seen.store_id.size(), 32U);
   EXPECT_EQ(seen.newest_ms, clock_.WallMs());
   EXPECT_TRUE(seen.checked);
@@ -90,6 +91,41 @@ TEST_F(SqliteInspectTest, AStoreIsReadWithoutLeavingATrace) {
   EXPECT_EQ(seen.keyspaces[0].name, "links");
   EXPECT_EQ(seen.keyspaces[0].next, 10U);
   EXPECT_EQ(Files(), before);
+}
+
+// Whoever looks does not bring it up to date.
+TEST_F(SqliteInspectTest, AFileOfTheFirstVersionIsReadAsItIs) {
+  RunSql(path(), kVersion1);
+  const auto before = Files();
+  const SqliteInspection seen = InspectWithTime();
+  EXPECT_EQ(seen.state, State::kReadable) << seen.said;
+  EXPECT_EQ(seen.schema_version, 1U);
+  ASSERT_EQ(seen.keyspaces.size(), 1U);
+  EXPECT_EQ(seen.keyspaces[0].next, 10U);
+  EXPECT_EQ(seen.keyspaces[0].testified, (Witness{}));
+  EXPECT_EQ(Files(), before);
+}
+
+TEST_F(SqliteInspectTest, AStoreThatWasSealedSaysWhereItWent) {
+  Make();
+  const MonotonicTime soon = clock_.Monotonic() + std::chrono::hours(1);
+  auto store = OpenSqliteStore({.path = path(), .create = false}, clock_, soon);
+  ASSERT_TRUE((*store)->Seal("elsewhere", false, soon).ok());
+  const SqliteInspection seen = InspectWithTime();
+  EXPECT_EQ(seen.moved_to, "elsewhere");
+  ASSERT_EQ(seen.keyspaces.size(), 1U);
+  EXPECT_EQ(seen.keyspaces[0].state, KeyspaceState::kSealed);
+}
+
+TEST_F(SqliteInspectTest, AStoreThatIsBeingFilledShowsNoKeyspaces) {
+  const MonotonicTime soon = clock_.Monotonic() + std::chrono::hours(1);
+  auto store = OpenSqliteStore({.path = path(), .create = true}, clock_, soon);
+  ASSERT_TRUE((*store)->BeginFill("an id", "fill", soon).ok());
+  const SqliteInspection seen = InspectWithTime();
+  EXPECT_EQ(seen.state, State::kReadable) << seen.said;
+  EXPECT_TRUE(seen.being_filled);
+  EXPECT_EQ(seen.store_id, "an id");
+  EXPECT_TRUE(seen.keyspaces.empty());
 }
 
 TEST_F(SqliteInspectTest, NothingIsMadeWhereNothingIs) {

@@ -18,7 +18,10 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "keymill/key_table.h"
+
 #include "store/sqlite/sqlite_connection.h"
+#include "store/sqlite/sqlite_version1_test_support.h"
 #include "support/temp_dir.h"
 
 namespace keymill::store {
@@ -307,6 +310,87 @@ TEST_F(SqliteStoreTest, AFileThatIsNoDatabaseIsRefused) {
   EXPECT_EQ(std::filesystem::file_size(path()), 5000U);
 }
 
+TEST_F(SqliteStoreTest, AFileOfTheFirstVersionIsBroughtUpToDateWithAllThatItHolds) {
+  ASSERT_EQ(RawDatabase(path()).Run(kVersion1), SQLITE_OK);
+  const auto opened = Open(false);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  Store& store = **opened;
+  const auto identity = store.Identity(Soon());
+  ASSERT_TRUE(identity.ok()) << identity.status().message();
+  EXPECT_EQ(identity->store_id, "0123456789abcdef0123456789abcdef");
+  EXPECT_EQ(identity->schema_version, 3U);
+  EXPECT_EQ(identity->agreed_timeline, identity->timeline);
+  const auto links = store.FindKeyspace("links", Soon());
+  ASSERT_TRUE(links.ok()) << links.status().message();
+  EXPECT_EQ(links->secret, std::string("\0\xff", 2));
+  EXPECT_EQ(links->next, 10U);
+  EXPECT_EQ(links->rev, 3U);
+  EXPECT_EQ(links->testified, (Witness{}));
+  const auto block = store.Reserve({.keyspace_id = links->id,
+                                    .recipe_hash = "hash",
+                                    .count = 10,
+                                    .witness = {.rev = 3, .next = 10},
+                                    .timeline = identity->timeline,
+                                    .instance = "b",
+                                    .reservation = "b2",
+                                    .above = 0,
+                                    .spent = {}},
+                                   Soon());
+  ASSERT_TRUE(block.ok()) << block.status().message();
+  EXPECT_EQ(block->first, 6U) << "what came back";
+  EXPECT_EQ(block->count, 4U);
+  const KeyGuard guard{.keyspace_id = links->id, .recipe_hash = "hash", .witness = block->seen};
+  const auto added = store.key_table()->AddKeys(guard, {{.key = "k1"}}, Soon());
+  ASSERT_TRUE(added.ok()) << added.status().message();
+  EXPECT_EQ(RawDatabase(path()).Value("SELECT \"key\" FROM available_keys"), "k1");
+  EXPECT_EQ(RawDatabase(path()).Value("SELECT store_id FROM keymill_store"),
+            "0123456789abcdef0123456789abcdef");
+  ASSERT_TRUE(Open(false).ok()) << "once is enough";
+}
+
+TEST_F(SqliteStoreTest, WhoeverOpensAFileOfTheFirstVersionAtOnceMigratesItOnce) {
+  ASSERT_EQ(RawDatabase(path()).Run(kVersion1), SQLITE_OK);
+  std::vector<Status> ends(6);
+  std::vector<std::thread> threads;
+  for (Status& end : ends) {
+    threads.emplace_back([&] {
+      auto store = Open(false);
+      end = store.ok() ? (*store)->Establish({}, Soon()).status() : store.status();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Status& end : ends) EXPECT_TRUE(end.ok()) << end.message();
+  EXPECT_EQ(RawDatabase(path()).Value("SELECT schema_version FROM keymill_store"), "3");
+  EXPECT_EQ(RawDatabase(path()).Value("SELECT next_number FROM keymill_keyspaces"), "10");
+}
+
+// A program of the first version may have had the file open all the time.
+TEST_F(SqliteStoreTest, WhoKnowsNoSealCannotMakeAKeyspaceBehindIt) {
+  const auto store = Make();
+  const std::string insert =
+      "INSERT INTO keymill_keyspaces (name, id, recipe, recipe_hash, secret, state, reason, "
+      "first_number, end_number, next_number, rev, created_at_ms) VALUES ('old', 'old', 'r', 'h', "
+      "x'00', 'open', '', 0, 9, 0, 1, 0)";
+  ASSERT_EQ(RawDatabase(path()).Run(insert), SQLITE_OK);
+  ASSERT_EQ(RawDatabase(path()).Run("DELETE FROM keymill_keyspaces"), SQLITE_OK);
+  ASSERT_TRUE(store->Seal("elsewhere", false, Soon()).ok());
+  EXPECT_EQ(RawDatabase(path()).Run(insert), SQLITE_CONSTRAINT);
+}
+
+TEST_F(SqliteStoreTest, AStoreThatIsBeingFilledIsOpenedOnlyToGoOn) {
+  auto store = Open(true);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  ASSERT_TRUE((*store)->BeginFill("an id", "fill", Soon()).ok());
+  const auto refused = Open(false);
+  EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(refused.status().message(), HasSubstr("keymill store copy"));
+  store = Open(true);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->Identity(Soon()).code(), Code::kFailedPrecondition);
+  ASSERT_TRUE((*store)->EndFill("fill", 0, 0, Soon()).ok());
+  ASSERT_TRUE(Open(false).ok());
+}
+
 TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   Make();
   ASSERT_EQ(RawDatabase(path()).Run("UPDATE keymill_store SET schema_version = 99"), SQLITE_OK);
@@ -414,7 +498,7 @@ TEST_F(SqliteStoreTest, ARetiredKeyspaceCannotBeReopenedByWayOfAQuarantine) {
   const auto store = Make();
   const KeyspaceRecord keyspace = CreateLinks(*store);
   ASSERT_TRUE(store->RetireKeyspace("links", Soon()).ok());
-  ASSERT_TRUE(store->Quarantine(keyspace.id, "late", Soon()).ok());
+  ASSERT_TRUE(store->Quarantine(keyspace.id, "late", {}, Soon()).ok());
   EXPECT_EQ(store->FindKeyspace("links", Soon())->state, KeyspaceState::kRetired);
   EXPECT_EQ(store->Recover(keyspace.id, {}, Soon()).code(), Code::kFailedPrecondition);
 }
