@@ -40,7 +40,7 @@ class EngineRollbackTest : public EngineTestBase {
 
 TEST_F(EngineRollbackTest, TheNextReservationQuarantinesTheKeyspace) {
   const auto engine = StartSqlite();
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   MintNumbers(*engine, keyspace, 10);
   Backup();
   EXPECT_EQ(MintNumbers(*engine, keyspace, 200).back(), 210U);
@@ -86,7 +86,7 @@ TEST_F(EngineRollbackTest, AKeyspaceThatTheStoreHasLostIsNotMadeAnew) {
 
 TEST_F(EngineRollbackTest, TheRegularLookQuarantinesItWhileTheReservoirStillLasts) {
   const auto engine = StartSqlite();
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   engine->StepForTest();
   Backup();
   MintNumbers(*engine, keyspace, 90);
@@ -104,7 +104,7 @@ TEST_F(EngineRollbackTest, TheRegularLookQuarantinesItWhileTheReservoirStillLast
 // on, and must not lift it back to what the witness knows.
 TEST_F(EngineRollbackTest, ACleanStopRightAfterTheRestoreQuarantinesIt) {
   auto a = StartSqlite();
-  Keyspace& of_a = Create(*a, LastCodes(1'000'000));
+  CounterKeyspace& of_a = Create(*a, LastCodes(1'000'000));
   auto keys = Mint(*a, of_a, 5);
   {
     const auto b = StartSqlite();
@@ -127,8 +127,8 @@ TEST_F(EngineRollbackTest, ACleanStopRightAfterTheRestoreQuarantinesIt) {
 TEST_F(EngineRollbackTest, EveryEngineStops) {
   const auto a = StartSqlite();
   const auto b = StartSqlite();
-  Keyspace& of_a = Create(*a, Orders());
-  Keyspace& of_b = Create(*b, Orders());
+  CounterKeyspace& of_a = Create(*a, Orders());
+  CounterKeyspace& of_b = Create(*b, Orders());
   MintNumbers(*a, of_a, 5);
   Backup();
   MintNumbers(*b, of_b, 5);
@@ -141,7 +141,7 @@ TEST_F(EngineRollbackTest, EveryEngineStops) {
   EXPECT_EQ(of_b.Take(1).count, 0U);
 
   const auto c = StartSqlite();
-  Keyspace& of_c = Create(*c, Orders());
+  CounterKeyspace& of_c = Create(*c, Orders());
   EXPECT_EQ(of_c.Verdict().code(), Code::kQuarantined) << "a restart does not heal it";
 }
 
@@ -176,7 +176,7 @@ TEST_F(EngineRollbackTest, WithoutAnyWitnessItCannotBeNoticed) {
 
 TEST_F(EngineRollbackTest, ARunningEngineIsItsOwnWitness) {
   const auto engine = StartSqlite();
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   MintNumbers(*engine, keyspace, 10);
   Backup();
   MintNumbers(*engine, keyspace, 200);
@@ -188,7 +188,7 @@ TEST_F(EngineRollbackTest, ARunningEngineIsItsOwnWitness) {
 
 TEST_F(EngineRollbackTest, AFileReplacedUnderAnOpenConnectionIsNoticed) {
   const auto engine = StartSqlite();
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   MintNumbers(*engine, keyspace, 10);
   Backup();
   MintNumbers(*engine, keyspace, 200);
@@ -200,7 +200,7 @@ TEST_F(EngineRollbackTest, AFileReplacedUnderAnOpenConnectionIsNoticed) {
 
 TEST_F(EngineRollbackTest, ACopyThatIsUpToDateIsServed) {
   const auto engine = StartSqlite();
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   EXPECT_EQ(MintNumbers(*engine, keyspace, 10).back(), 10U);
   Backup();
   RestoreByRename();
@@ -212,7 +212,7 @@ TEST_F(EngineRollbackTest, ACopyThatIsUpToDateIsServed) {
 
 TEST_F(EngineRollbackTest, AFileThatVanishesIsAStoreThatIsAwayUntilItComesBack) {
   const auto engine = StartSqlite();
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   MintNumbers(*engine, keyspace, 10);
   std::filesystem::rename(db(), dir_.path() / "elsewhere");
   Status outcome;
@@ -224,22 +224,26 @@ TEST_F(EngineRollbackTest, AFileThatVanishesIsAStoreThatIsAwayUntilItComesBack) 
   EXPECT_EQ(MintNumbers(*engine, keyspace, 1).front(), 101U);
 }
 
-TEST_F(EngineRollbackTest, AnotherStoreInItsPlaceStopsTheEngine) {
+TEST_F(EngineRollbackTest, NothingIsReservedFromAnotherStoreInItsPlace) {
   const auto engine = StartSqlite();
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   MintNumbers(*engine, keyspace, 10);
   std::filesystem::remove(db());
   OpenSqlite();  // Makes a new one.
   Reaudit(*engine);
-  EXPECT_EQ(keyspace.Verdict().code(), Code::kQuarantined);
-  EXPECT_THAT(keyspace.Verdict().message(), HasSubstr("vanished"));
+  EXPECT_FALSE(engine->store_up());
+  EXPECT_THAT(keyspace.DeadlineVerdict().message(), HasSubstr("another store"));
+  Status outcome;
+  const auto left = MintNumbers(*engine, keyspace, 100'000, &outcome);
+  EXPECT_EQ(left.back() - left.front() + 1, left.size()) << "what was held, and nothing new";
+  EXPECT_EQ(outcome.code(), Code::kUnavailable);
   const auto again = Engine::Open(Options(), OpenSqlite(), OpenWitness(), clock_);
   EXPECT_EQ(again.code(), Code::kFailedPrecondition) << "and nobody starts on it";
 }
 
 TEST_F(EngineRollbackTest, RecoverReopensAboveEverythingThatWasSeen) {
   auto engine = StartSqlite();
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   MintNumbers(*engine, keyspace, 10);
   Backup();
   const std::uint64_t last = MintNumbers(*engine, keyspace, 700).back();
@@ -279,7 +283,7 @@ TEST_F(EngineRollbackTest, RecoverNeedNotWaitForSomebodyToNoticeTheRollback) {
 
 TEST_F(EngineRollbackTest, RecoverKnowsWhatTheRunningEngineSawEvenWithoutAFile) {
   const auto engine = StartSqlite();
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   MintNumbers(*engine, keyspace, 10);
   Backup();
   const std::uint64_t last = MintNumbers(*engine, keyspace, 700).back();
@@ -297,8 +301,8 @@ TEST_F(EngineRollbackTest, AWitnessThatMovesOnDuringALookIsNoRollback) {
   const auto engine = StartFaulty(Options(), OpenWitness());
   const auto other = Start(
       Options(), std::make_unique<FaultyStore>(memory_, std::make_shared<Faults>()), OpenWitness());
-  Keyspace& keyspace = Create(*engine, Orders());
-  Keyspace& of_other = Create(*other, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& of_other = Create(*other, Orders());
   engine->WarmUp(keyspace);
   faults_->after_list = [&] { MintNumbers(*other, of_other, 300); };
   Reaudit(*engine);

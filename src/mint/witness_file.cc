@@ -289,6 +289,18 @@ Result<std::vector<std::string>> WitnessFile::IdsOf(std::string_view store_id,
   return found;
 }
 
+Result<std::vector<WitnessFile::Sighting>> WitnessFile::SightingsIn(std::string_view store_id) {
+  std::vector<Sighting> found;
+  Status done = Update([&](Contents& contents) {
+    for (const auto& [ids, entry] : contents.keyspaces) {
+      if (ids.first == store_id) found.push_back({ids.second, entry.name, entry.seen});
+    }
+    return false;
+  });
+  if (!done.ok()) return done;
+  return found;
+}
+
 Result<Witness> WitnessFile::Read(std::string_view store_id, std::string_view keyspace_id) {
   Witness seen;
   Status done = Update([&](Contents& contents) {

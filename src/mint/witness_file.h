@@ -93,6 +93,9 @@ class WitnessFile {
   // back unnoticed.
   Result<std::vector<std::string>> IdsOf(std::string_view store_id, std::string_view name);
 
+  // All that was seen in a store.
+  Result<std::vector<Sighting>> SightingsIn(std::string_view store_id);
+
   // The highest that any process using this file has seen.
   Result<Witness> Read(std::string_view store_id, std::string_view keyspace_id);
 
