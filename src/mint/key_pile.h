@@ -1,0 +1,77 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+//
+// Keys of a pool that may leave without another word to the store: all of them are marked as used
+// there, in batches under one token each.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "keymill/clock.h"
+
+#include "keys/written.h"
+
+namespace keymill::mint {
+
+// Not for concurrent use.
+class KeyPile {
+ public:
+  // `key_size`: of every key.
+  explicit KeyPile(std::size_t key_size) : key_size_(key_size) {}
+
+  // Until when the keys of a batch may leave, by two clocks, of which either may be wrong.
+  struct UseBy {
+    MonotonicTime monotonic = MonotonicTime::max();
+    std::int64_t wall_ms = INT64_MAX;
+  };
+  struct Batch {
+    std::string token;
+    std::vector<std::string> keys;
+    UseBy use_by = {};
+  };
+  void Add(const Batch& batch);
+
+  // Whether it matters what time it is.
+  [[nodiscard]] bool ages() const { return ages_; }
+
+  // Writes up to `count` keys to `out`, each followed by `after`. Allocates and frees nothing.
+  keys::Written Take(std::uint32_t count, std::string_view after, char* out);
+
+  // Keys that are too old are given up from now on. How many batches lost some.
+  std::uint64_t GiveUpOld(MonotonicTime now, std::int64_t wall_ms);
+
+  // Keys that Take would give.
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+  // What is left of each batch, except of those that were given up; nothing is left here.
+  std::vector<Batch> Clear();
+
+  // A key of the newest batch and its token: the last that leaves.
+  struct Sample {
+    std::string key;
+    std::string token;
+  };
+  [[nodiscard]] std::optional<Sample> Newest() const;
+
+ private:
+  struct Stack {
+    std::string token;
+    std::string text;      // Keys one after another,
+    std::size_t next = 0;  // of which those before this byte are gone.
+    UseBy use_by;
+  };
+
+  const std::size_t key_size_;
+  std::deque<Stack> stacks_;
+  std::size_t front_ = 0;  // The first that has any left. Those before it go with the next Add.
+  std::uint64_t size_ = 0;
+  bool ages_ = false;
+};
+
+}  // namespace keymill::mint
