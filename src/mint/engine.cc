@@ -9,93 +9,53 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/random.h"
 #include "keys/recipe_text.h"
+#include "keys/snowflake_layout.h"
+#include "mint/counter_keyspace.h"
 #include "mint/forecast.h"
+#include "mint/kinds.h"
 
 namespace keymill::mint {
 namespace {
 
-std::span<const std::uint8_t> AsBytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-// "host/pid/random": the first two for people, the last so that no two are ever the same.
-std::string MakeInstanceName() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"unknown"};
-  return fmt::format("{}/{}/{}", host.data(), ::getpid(), RandomHex(8));
-}
+constexpr std::string_view kComparing =
+    "the store's server was started anew or is another one: no numbers are reserved until every "
+    "instance had the time to compare what it has seen";
 
 // Numbers that a blocklist may skip in a row before a call gives up: each one is burned.
 constexpr std::uint64_t kSkippedMax = 1'000'000;
 
-// A blocklist that skips everything would burn the keyspace without giving a key. Two looks:
-// at the keys that come first, and across the whole keyspace.
-Status CheckBlocklist(const Recipe& recipe, const keys::Codec& codec) {
-  constexpr std::uint64_t kLooks = 1000;
-  if (recipe.blocklist.empty()) return {};
-  const std::uint64_t numbers = codec.end() - codec.begin();
-  const std::uint64_t looks = std::min(kLooks, numbers);
-  for (const std::uint64_t stride : {std::uint64_t{1}, numbers / looks}) {
-    std::array<char, keys::kKeySizeMax> key{};
-    std::uint64_t allowed = 0;
-    for (std::uint64_t i = 0; i < looks; ++i) {
-      allowed += codec.Encode(codec.begin() + (i + 1) * stride - 1, 1, "", key.data()).keys;
-    }
-    if (allowed == 0) {
-      return {Code::kInvalidArgument,
-              fmt::format("blocklist: it leaves no keys: {} of {} are blocked", looks, looks)};
-    }
-  }
-  return {};
+// Ids of a time that has passed are gone, whether somebody had them or not.
+void InformOfTime(KeyspaceInfo& info, std::int64_t now_ms) {
+  const SnowflakeLayout& layout = info.recipe.layout;
+  const std::int64_t end_ms = keys::SnowflakeEndMs(layout);
+  const Result<std::uint64_t> ticks =
+      keys::SnowflakeTicks(layout, std::max(now_ms, layout.epoch_ms));
+  const std::uint64_t passed = ticks.ok() ? *ticks : keys::SnowflakeTicksEnd(layout);
+  info.capacity = std::min(keys::SnowflakeMaxId(layout), kNumberEnd - 1) + 1;
+  info.used = std::min(info.capacity, passed << (layout.worker_bits + layout.sequence_bits));
+  info.left = info.capacity - info.used;
+  info.exhausted_at_ms = end_ms;
+  info.years_left = keys::SnowflakeYearsLeft(layout, now_ms);
 }
 
-// A keyspace as this process would make it, if nobody has yet.
-struct Draft {
-  NewKeyspace fresh;
-  keys::Codec codec;
-};
-
-Result<Draft> MakeDraft(std::string_view name, const Recipe& recipe) {
-  if (Status named = CheckKeyspaceName(name); !named.ok()) return named;
-  if (Status valid = keys::Codec::Validate(recipe); !valid.ok()) return valid;
-  const std::string text = keys::RecipeText(recipe);
-  std::string secret;
-  if (recipe.kind == Kind::kShuffled) {
-    std::array<std::uint8_t, keys::kSecretSize> bytes{};
-    RandomBytes(bytes);
-    secret.assign(bytes.begin(), bytes.end());
-  }
-  Result<keys::Codec> codec = keys::Codec::Make(recipe, AsBytes(secret));
-  if (!codec.ok()) return codec.status();
-  NewKeyspace fresh{.name = std::string(name),
-                    .id = RandomHex(16),
-                    .recipe = text,
-                    .recipe_hash = keys::RecipeHash(text, AsBytes(secret)),
-                    .secret = secret,
-                    .first = codec->begin(),
-                    .end = codec->end()};
-  return Draft{std::move(fresh), *std::move(codec)};
+void InformOfKeys(KeyspaceInfo& info, const KeyTable::Counts& counts) {
+  const auto in = [&](KeyState state) { return counts.at(static_cast<std::size_t>(state)); };
+  const std::uint64_t gone = in(KeyState::kUsed) + in(KeyState::kReserved) +
+                             in(KeyState::kReleased) + in(KeyState::kDerived);
+  info.used = std::min(info.capacity, gone + in(KeyState::kAlias));
+  info.left = info.capacity - info.used;
+  info.counts = counts;
 }
 
-Status NotIssued(std::string_view name, std::string_view why) {
-  static constexpr std::string_view kKey = "key: ";  // As a codec begins: "key: has 5 symbols".
-  if (why.starts_with(kKey)) {
-    return NotIssued(name, fmt::format("it {}", why.substr(kKey.size())));
-  }
-  return {Code::kNotFound, fmt::format("keyspace {} cannot have issued this key: {}", name, why)};
-}
+// How often, and how long, a ticket waits for another one that has to give way to it.
+constexpr int kTicketLooks = 20;
+constexpr std::chrono::milliseconds kTicketNap{25};
 
 }  // namespace
-
-std::string_view ExplanationStateName(Explanation::State state) {
-  static constexpr std::array<std::string_view, 3> kNames = {"issued", "reserved", "unknown"};
-  return kNames.at(static_cast<std::size_t>(state));
-}
 
 Result<std::unique_ptr<Engine>> Engine::Open(EngineOptions options, std::unique_ptr<Store> store,
                                              std::unique_ptr<WitnessFile> witness,
@@ -110,33 +70,45 @@ Engine::Engine(EngineOptions options, std::unique_ptr<Store> store,
                std::unique_ptr<WitnessFile> witness, const Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      store_(std::make_unique<store::MeteredStore>(std::move(store), clock)),
-      witness_(std::move(witness)),
-      instance_(MakeInstanceName()),
-      refill_(options_.refill) {}
+      store_(std::move(store), std::move(witness), options_.location, options_.store_timeout,
+             clock),
+      keys_(store_, [this] { return Permit(); }),
+      lender_(store_, [this] { return Permit(); }),
+      safety_(options_.accept_unsafe_store),
+      refill_(options_.refill),
+      timeline_(options_.timeline_grace) {}
 
 Engine::~Engine() { Close(); }
 
 Status Engine::Start() {
-  Result<StoreIdentity> identity = store_->Identity(StoreDeadline());
+  Result<StoreIdentity> identity = store_.store().Identity(StoreDeadline());
   const bool empty = identity.code() == Code::kNotFound;
+  if (!identity.ok() && !empty) return identity.status();
+  // S3: before anything is written, and after a server that is only away has said so.
+  if (Status safe = Inspect(/*now=*/true); !safe.ok()) return safe;
   if (!empty) {
-    if (!identity.ok()) return identity.status();
-    identity_ = *std::move(identity);
+    store_.SetIdentity(*std::move(identity));
     // S2: before it gets anything of ours.
-    if (Status bound = BindWitness({}); !bound.ok()) return bound;
+    if (Status bound = store_.Bind({}); !bound.ok()) return bound;
   }
   if (Status ready = EstablishKeyspaces(empty); !ready.ok()) return ready;
+  compare_ = timeline_.See(store_.identity(), clock_.Monotonic());
   if (options_.background) thread_ = std::thread([this] { Run(); });
   return {};
 }
 
 Status Engine::EstablishKeyspaces(bool empty) {
   std::vector<WitnessFile::Sighting> sightings;
-  EstablishRequest missing{.keyspaces = {}, .instance = instance_};
+  EstablishRequest missing{.keyspaces = {}, .instance = instance()};
+  std::vector<Ticket> tickets;
+  for (const auto& [name, recipe] : options_.keyspaces) {
+    if (recipe.kind != Kind::kTicket) continue;
+    if (Status apart = CheckTickets(name, recipe, tickets); !apart.ok()) return apart;
+    tickets.push_back({name, recipe});
+  }
   // All that are there are compared before the first of the others is made.
   for (const auto& [name, recipe] : options_.keyspaces) {
-    Result<Draft> draft = MakeDraft(name, recipe);
+    Result<NewKeyspace> draft = DraftKeyspace(name, recipe);
     if (!draft.ok()) return draft.status();
     Result<KeyspaceRecord> record = Status(Code::kNotFound, "");
     if (!empty) record = FindRecord(name);
@@ -149,47 +121,52 @@ Status Engine::EstablishKeyspaces(bool empty) {
       continue;
     }
     if (record.code() != Code::kNotFound) return record.status();
-    if (Status usable = CheckBlocklist(recipe, draft->codec); !usable.ok()) return usable;
-    const std::uint64_t capacity = draft->fresh.end - draft->fresh.first;
-    missing.keyspaces.push_back(
-        {std::move(draft->fresh), FirstCount(options_.refill, capacity), RandomHex(16)});
+    if (Status carried = CheckCarried(recipe.kind); !carried.ok()) return carried;
+    if (Status fruitful = CheckFruitful(*draft, recipe); !fruitful.ok()) return fruitful;
+    if (!empty) {
+      const Result<std::vector<Ticket>> others = OtherTickets(recipe);
+      if (!others.ok()) return others.status();
+      if (Status apart = CheckTickets(name, recipe, *others); !apart.ok()) return apart;
+    }
+    const std::uint32_t count =
+        TakesBlocks(recipe.kind) ? FirstCount(options_.refill, draft->end - draft->first) : 0;
+    missing.keyspaces.push_back({*std::move(draft), count, RandomHex(16)});
   }
   if (empty || !missing.keyspaces.empty()) {
-    Result<Established> made = store_->Establish(missing, StoreDeadline());
+    Result<Established> made = store_.store().Establish(missing, StoreDeadline());
     if (!made.ok()) return made.status();
-    identity_ = std::move(made->identity);
+    store_.SetIdentity(std::move(made->identity));
     for (Established::Part& part : made->keyspaces) {
       const KeyspaceRecord& record = part.record;
       Result<Keyspace*> keyspace = Accept(record, options_.keyspaces.at(record.name));
       if (!keyspace.ok()) return keyspace.status();
+      const bool fresh = std::any_of(
+          missing.keyspaces.begin(), missing.keyspaces.end(),
+          [&](const EstablishRequest::Part& each) { return each.keyspace.id == record.id; });
+      Status settled = SettleTicket(record.name, (*keyspace)->recipe(), fresh);
+      if (!settled.ok()) return settled;
       sightings.push_back({record.id, record.name, {record.rev, record.next}});
       if (!part.block) continue;
       // W1: for the refiller, which makes sure of the witness first; if we fail, it goes back.
       (*keyspace)->Want();
-      (*keyspace)->Withhold({*std::move(part.block), {}});
+      static_cast<CounterKeyspace&>(**keyspace).Withhold({*std::move(part.block), {}});
     }
   }
-  return BindWitness(sightings);
+  return store_.Bind(sightings);
 }
-
-MonotonicTime Engine::StoreDeadline() const { return clock_.Monotonic() + options_.store_timeout; }
 
 Result<Keyspace*> Engine::Adopt(const KeyspaceRecord& record) {
   if (Keyspace* const known = Find(record.name)) return known;
-  Result<Recipe> recipe = keys::ParseRecipeText(record.recipe);
-  if (!recipe.ok()) return recipe.status();
-  if (keys::RecipeHash(record.recipe, AsBytes(record.secret)) != record.recipe_hash) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("use keyspace {}: recipe and secret in the store do not belong "
-                              "together",
-                              record.name));
-  }
-  Result<keys::Codec> codec = keys::Codec::Make(*recipe, AsBytes(record.secret));
-  if (!codec.ok()) return codec.status();
-  auto keyspace = std::make_unique<Keyspace>(record, *std::move(recipe), *std::move(codec),
-                                             options_.waiters_max, [this] { Notify(); });
-  Keyspace* const added = catalog_.Add(std::move(keyspace));
+  Result<std::unique_ptr<Keyspace>> keyspace =
+      MakeKeyspace(record, {.waiters_max = options_.waiters_max,
+                            .low_signal = [this] { Notify(); },
+                            .clock = clock_,
+                            .snowflake = options_.snowflake,
+                            .pool = options_.pool});
+  if (!keyspace.ok()) return keyspace.status();
+  Keyspace* const added = catalog_.Add(*std::move(keyspace));
   added->Observe(record);
+  if (added->recipe().kind == Kind::kSnowflake) StartTicks();
   if (failed_) added->RefillFailed({Code::kInternal, "the store failed for good"});
   return added;
 }
@@ -198,10 +175,9 @@ Result<Keyspace*> Engine::Adopt(const KeyspaceRecord& record) {
 // all its keys be handed out a second time.
 Result<KeyspaceRecord> Engine::FindRecord(std::string_view name) {
   // The witness first: what it knows now has been in the store before.
-  Result<std::vector<std::string>> seen = std::vector<std::string>();
-  if (witness_) seen = witness_->IdsOf(identity_.store_id, name);
+  Result<std::vector<std::string>> seen = store_.IdsOf(name);
   if (!seen.ok()) return seen.status();
-  Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
+  Result<KeyspaceRecord> record = store_.store().FindKeyspace(name, StoreDeadline());
   if (!record.ok() && record.code() != Code::kNotFound) return record;
   const bool same = std::all_of(seen->begin(), seen->end(), [&](const std::string& id) {
     return record.ok() && record->id == id;
@@ -223,8 +199,27 @@ Result<Keyspace*> Engine::Lookup(std::string_view name) {
   return Adopt(*record);
 }
 
+namespace {
+
+// Whoever says nothing of codes that were in use before means those that the store knows of: a
+// list only takes keys away.
+Recipe WithTaken(const KeyspaceRecord& record, const Recipe& recipe) {
+  const Result<Recipe> in_store = keys::ParseRecipeText(record.recipe);
+  Recipe wanted = recipe;
+  if (in_store.ok() && wanted.taken.empty() && in_store->kind == wanted.kind) {
+    wanted.taken = in_store->taken;
+  }
+  return wanted;
+}
+
+}  // namespace
+
 Status CheckRecipe(const KeyspaceRecord& record, const Recipe& recipe) {
-  if (record.recipe != keys::RecipeText(recipe)) {  // C1
+  if (record.recipe != keys::RecipeText(WithTaken(record, recipe))) {  // C1
+    if (record.state == KeyspaceState::kQuarantined) {  // Perhaps it only keeps the name.
+      return {Code::kFailedPrecondition,
+              fmt::format("keyspace {} is quarantined: {}", record.name, record.reason)};
+    }
     Result<Recipe> in_store = keys::ParseRecipeText(record.recipe);
     const std::string what =
         in_store.ok() ? keys::DescribeDifference(*in_store, recipe) : record.recipe;
@@ -237,6 +232,12 @@ Status CheckRecipe(const KeyspaceRecord& record, const Recipe& recipe) {
     return {Code::kFailedPrecondition,
             fmt::format("keyspace {} is retired, and its name is never reused", record.name)};
   }
+  if (record.state == KeyspaceState::kSealed) {
+    return {Code::kFailedPrecondition,
+            fmt::format("the store was sealed, and everything in it moved to {}: name that one as "
+                        "the store",
+                        record.reason)};
+  }
   return {};
 }
 
@@ -246,37 +247,108 @@ Result<Keyspace*> Engine::Accept(const KeyspaceRecord& record, const Recipe& rec
 }
 
 Status Engine::CheckCreate(std::string_view name, const Recipe& recipe) {
-  Result<Draft> draft = MakeDraft(name, recipe);
+  Result<NewKeyspace> draft = DraftKeyspace(name, recipe);
   if (!draft.ok()) return draft.status();
   Result<KeyspaceRecord> record = FindRecord(name);
-  if (record.code() == Code::kNotFound) return CheckBlocklist(recipe, draft->codec);
-  if (!record.ok()) return record.status();
-  return CheckRecipe(*record, recipe);
+  if (!record.ok() && record.code() != Code::kNotFound) return record.status();
+  Status could = record.ok() ? CheckRecipe(*record, recipe) : CheckFruitful(*draft, recipe);
+  if (!could.ok()) return could;
+  if (Status carried = CheckCarried(recipe.kind); !carried.ok()) return carried;
+  const Result<std::vector<Ticket>> others = OtherTickets(recipe);
+  if (!others.ok()) return others.status();
+  return CheckTickets(name, recipe, *others);
+}
+
+Result<std::vector<Ticket>> Engine::OtherTickets(const Recipe& recipe) {
+  if (recipe.kind != Kind::kTicket) return std::vector<Ticket>();
+  const Result<std::vector<KeyspaceRecord>> records = store_.store().ListKeyspaces(StoreDeadline());
+  if (!records.ok()) return records.status();
+  return TicketsIn(*records);
+}
+
+// Of two that are made at once at least one sees the other, because each looks after it was made.
+// The one with the larger name gives way; the other one waits for that, but not for long: a larger
+// one that was made before this one has no reason to look again. So nobody stays who still sees
+// another.
+Status Engine::SettleTicket(std::string_view name, const Recipe& recipe, bool fresh) {
+  for (int look = 1;; ++look) {
+    const Result<std::vector<Ticket>> others = OtherTickets(recipe);
+    if (!others.ok()) return others.status();
+    Status apart = CheckTickets(name, recipe, *others);
+    if (apart.ok()) return apart;
+    const bool waits = std::all_of(others->begin(), others->end(), [&](const Ticket& other) {
+      return other.name >= name || !TicketsMeet(recipe, other.recipe);
+    });
+    if (fresh && waits && look < kTicketLooks) {
+      std::this_thread::sleep_for(kTicketNap);
+      continue;
+    }
+    if (!fresh) {
+      return {apart.code(), fmt::format("{}. Both are there: retire one of them", apart.message())};
+    }
+    if (Status retired = Retire(name); !retired.ok()) return retired;
+    return {apart.code(),
+            fmt::format("{}. Both were created at once, and {} is retired again: its name is spent",
+                        apart.message(), name)};
+  }
 }
 
 Result<Engine::Created> Engine::Create(std::string_view name, const Recipe& recipe) {
-  Result<Draft> draft = MakeDraft(name, recipe);
+  Result<NewKeyspace> draft = DraftKeyspace(name, recipe);
   if (!draft.ok()) return draft.status();
   // A look first: most calls find what is there, and need no write.
   Result<KeyspaceRecord> record = FindRecord(name);
   if (record.code() == Code::kNotFound) {
-    if (Status usable = CheckBlocklist(recipe, draft->codec); !usable.ok()) return usable;
-    record = store_->CreateKeyspace(draft->fresh, StoreDeadline());
+    if (Status carried = CheckCarried(recipe.kind); !carried.ok()) return carried;
+    if (Status fruitful = CheckFruitful(*draft, recipe); !fruitful.ok()) return fruitful;
+    const Result<std::vector<Ticket>> others = OtherTickets(recipe);
+    if (!others.ok()) return others.status();
+    if (Status apart = CheckTickets(name, recipe, *others); !apart.ok()) return apart;
+    record = store_.store().CreateKeyspace(*draft, StoreDeadline());
   }
   if (!record.ok()) return record.status();
+  if (Status fits = CheckRecipe(*record, recipe); !fits.ok()) return fits;
+  const Status settled = SettleTicket(name, recipe, /*fresh=*/record->id == draft->id);
+  if (!settled.ok()) return settled;
   Result<Keyspace*> keyspace = Accept(*record, recipe);
   if (!keyspace.ok()) return keyspace.status();
-  if (Status done = RecordWitness(**keyspace, {record->rev, record->next}); !done.ok()) {
+  if (Status done = store_.Record(record->id, name, {record->rev, record->next}); !done.ok()) {
     return done;
   }
-  return Created{*keyspace, record->id == draft->fresh.id};
+  return Created{*keyspace, record->id == draft->id};
+}
+
+Result<KeyspaceRecord> Engine::MakeAnew(std::string_view name, const Recipe& recipe) {
+  Result<NewKeyspace> draft = DraftKeyspace(name, recipe);
+  if (!draft.ok()) return draft.status();
+  // All the others may be out, and somebody may find it before it is quarantined.
+  draft->first = draft->end - 1;
+  return store_.store().CreateKeyspace(*draft, StoreDeadline());
 }
 
 Status Engine::Retire(std::string_view name) {
-  Result<KeyspaceRecord> record = store_->RetireKeyspace(name, StoreDeadline());
+  if (Status named = CheckKeyspaceName(name); !named.ok()) return named;
+  Result<KeyspaceRecord> record = store_.store().RetireKeyspace(name, StoreDeadline());
   if (!record.ok()) return record.status();
   if (Keyspace* const keyspace = Find(name)) keyspace->Observe(*record);
+  // Its lines after it, so that nobody makes new ones meanwhile for long: who still holds time of
+  // one hears of the retirement at its next audit.
+  Result<std::vector<KeyspaceRecord>> lines = LinesOf(name);
+  if (!lines.ok()) return lines.status();
+  for (const KeyspaceRecord& line : *lines) {
+    Result<KeyspaceRecord> retired = store_.store().RetireKeyspace(line.name, StoreDeadline());
+    if (!retired.ok()) return retired.status();
+  }
   return {};
+}
+
+Result<std::vector<KeyspaceRecord>> Engine::LinesOf(std::string_view name) {
+  Result<std::vector<KeyspaceRecord>> records = store_.store().ListKeyspaces(StoreDeadline());
+  if (!records.ok()) return records;
+  std::erase_if(*records, [&](const KeyspaceRecord& record) {
+    return !IsWorkerLine(record.name) || KeyspaceOfLine(record.name) != name;
+  });
+  return records;
 }
 
 Result<KeyspaceInfo> Engine::Inform(KeyspaceRecord record) {
@@ -284,31 +356,37 @@ Result<KeyspaceInfo> Engine::Inform(KeyspaceRecord record) {
   if (!recipe.ok()) return recipe.status();
   KeyspaceInfo info;
   info.recipe = *std::move(recipe);
+  info.endless = IsEndless(info.recipe.kind);
   info.capacity = record.end - record.first;
   info.used = record.next - record.first;
   info.left = record.end - record.next;
+  if (info.recipe.kind == Kind::kSnowflake) InformOfTime(info, clock_.WallMs());
   if (Keyspace* const keyspace = Find(record.name)) {
     const Keyspace::Stats stats = keyspace->stats();
     info.rate = stats.rate;
     info.ahead = stats.ahead;
     info.waited = stats.waited;
-    if (stats.rate > 0) info.runway_seconds = static_cast<double>(stats.ahead) / stats.rate;
+    if (stats.rate > 0 && !info.endless)
+      info.runway_seconds = static_cast<double>(stats.ahead) / stats.rate;
   }
-  info.exhausted_at_ms = ExhaustedAtMs({.used = info.used,
-                                        .left = info.left,
-                                        .rate = info.rate,
-                                        .created_at_ms = record.created_at_ms},
-                                       clock_.WallMs());
+  // Keys that are kept one by one are not counted here.
+  if (!info.endless && !info.exhausted_at_ms && !IsStoredByKey(info.recipe.kind))
+    info.exhausted_at_ms = ExhaustedAtMs({.used = info.used,
+                                          .left = info.left,
+                                          .rate = info.rate,
+                                          .created_at_ms = record.created_at_ms},
+                                         clock_.WallMs());
   info.record = std::move(record);
   info.record.secret.clear();  // Nobody outside needs it.
   return info;
 }
 
 Result<std::vector<KeyspaceInfo>> Engine::List() {
-  Result<std::vector<KeyspaceRecord>> records = store_->ListKeyspaces(StoreDeadline());
+  Result<std::vector<KeyspaceRecord>> records = store_.store().ListKeyspaces(StoreDeadline());
   if (!records.ok()) return records.status();
   std::vector<KeyspaceInfo> infos;
   for (KeyspaceRecord& record : *records) {
+    if (IsWorkerLine(record.name)) continue;  // Part of another one.
     Result<KeyspaceInfo> info = Inform(std::move(record));
     if (!info.ok()) return info.status();
     infos.push_back(*std::move(info));
@@ -318,54 +396,49 @@ Result<std::vector<KeyspaceInfo>> Engine::List() {
 
 Result<KeyspaceInfo> Engine::Describe(std::string_view name) {
   if (Status named = CheckKeyspaceName(name); !named.ok()) return named;
-  Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
+  Result<KeyspaceRecord> record = store_.store().FindKeyspace(name, StoreDeadline());
   if (!record.ok()) return record.status();
-  return Inform(*std::move(record));
+  Result<KeyspaceInfo> info = Inform(*std::move(record));
+  if (!info.ok() || !IsStoredByKey(info->recipe.kind)) return info;
+  // A table that is too large to be counted in time is described without.
+  const Result<KeyTable::Counts> counts = CountKeys(name);
+  if (!counts.ok()) return info;
+  InformOfKeys(*info, *counts);
+  info->exhausted_at_ms = ExhaustedAtMs({.used = info->used,
+                                         .left = info->left,
+                                         .rate = info->rate,
+                                         .created_at_ms = info->record.created_at_ms},
+                                        clock_.WallMs());
+  return info;
 }
 
 Result<Explanation> Engine::Explain(std::string_view name, std::string_view key) {
   Result<Keyspace*> found = Lookup(name);
   if (!found.ok()) return found.status();
   Keyspace& keyspace = **found;
-  Result<std::uint64_t> number = keyspace.codec().Decode(key);
-  if (!number.ok()) return NotIssued(name, number.status().message());
-  Result<std::optional<LedgerRow>> row = store_->FindBlock(keyspace.id(), *number, StoreDeadline());
+  Result<Explanation> explanation = keyspace.Explain(key, store_);
+  if (explanation.code() != Code::kNotFound || !keys_.CheckPossible().ok()) return explanation;
+  // What the keyspace cannot have made by itself somebody may have claimed, or it is kept by name.
+  const Result<std::optional<KeyRow>> row = keys_.Find(keyspace, key);
+  if (row.code() == Code::kInvalidArgument || (row.ok() && !*row)) return explanation;
   if (!row.ok()) return row.status();
-  if (!row->has_value())
-    return NotIssued(name, fmt::format("its number, {}, is not reserved yet", *number));
-  Explanation explanation{.state = Explanation::State::kReserved,
-                          .keyspace = keyspace.name(),
-                          .kind = keyspace.recipe().kind,
-                          .number = *number,
-                          .block = **std::move(row)};
-  const std::optional<bool> ours = keyspace.HandedOut(*number);
-  if (explanation.block.state == BlockState::kReturned) {
-    return NotIssued(name, fmt::format("number {} was given back unused", *number));
-  }
-  if (explanation.block.state == BlockState::kSpent || ours == true) {
-    explanation.state = Explanation::State::kIssued;
-  } else if (explanation.block.state == BlockState::kBurned) {
-    explanation.state = Explanation::State::kUnknown;
-  }
-  return explanation;
+  return ExplainRow(name, keyspace.recipe().kind, **row);
 }
 
-Result<RecoverReport> Engine::Recover(std::string_view name) {
-  Result<KeyspaceRecord> record = store_->FindKeyspace(name, StoreDeadline());
-  if (!record.ok()) return record.status();
-  Result<Witness> floor = Witnessed(record->id);
-  if (!floor.ok()) return floor.status();
-  // Nobody may have asked the store for numbers since it went back. To settle a block that does
-  // not exist changes nothing, unless the store is behind: then it quarantines the keyspace, in the
-  // transaction that finds it so.
-  const Result<Witness> probed = store_->GiveBack(
-      {.keyspace_id = record->id, .block_id = RandomHex(16), .witness = *floor}, StoreDeadline());
-  if (probed.code() == Code::kUnavailable) return probed.status();
-  Result<RecoverReport> report = store_->Recover(record->id, *floor, StoreDeadline());
-  if (!report.ok() || !witness_) return report;
-  Result<Witness> kept = witness_->Record(identity_.store_id, record->id, name, report->seen);
-  if (!kept.ok()) return kept.status();
-  return report;
+Result<Engine::Bounds> Engine::BoundsOf(std::string_view name, std::int64_t from_ms,
+                                        std::int64_t to_ms) {
+  Result<Keyspace*> found = Lookup(name);
+  if (!found.ok()) return found.status();
+  const auto* const keyspace = dynamic_cast<const SnowflakeKeyspace*>(*found);
+  if (keyspace == nullptr) {
+    return {Code::kInvalidArgument,
+            fmt::format("keyspace {} is of kind {}: only keys of kind snowflake tell their time",
+                        name, KindName((*found)->recipe().kind))};
+  }
+  const Result<keys::SnowflakeBounds> ids =
+      keys::SnowflakeBoundsOf(keyspace->recipe().layout, from_ms, to_ms);
+  if (!ids.ok()) return ids.status();
+  return Bounds{keyspace->KeyOf(ids->first), keyspace->KeyOf(ids->last)};
 }
 
 Status Engine::Mint(Keyspace& keyspace, std::uint64_t count, MonotonicTime deadline,
@@ -376,22 +449,29 @@ Status Engine::Mint(Keyspace& keyspace, std::uint64_t count, MonotonicTime deadl
     bool open KEYMILL_GUARDED_BY(mu) = false;
   };
   constexpr std::uint64_t kBatch = 512;
+  // Asked for only where numbers can be skipped: it takes a lock.
+  const bool skips = !keyspace.recipe().blocklist.empty();
+  const auto skipped = [&]() -> std::uint64_t {
+    if (!skips) return 0;
+    const Keyspace::Stats stats = keyspace.stats();
+    return stats.issued - stats.keys;
+  };
   std::string text;
-  std::uint64_t skipped = 0;
+  std::uint64_t skipped_before = skipped();
   while (count > 0) {
-    const Reservoir::Run run = keyspace.Take(std::min(count, kBatch));
-    if (run.count > 0) {
-      text.resize(run.count * (keyspace.codec().size_max() + 1));
-      const auto written = keyspace.codec().Encode(run.first, static_cast<std::uint32_t>(run.count),
-                                                   "\n", text.data());
-      keyspace.CountSkipped(run.count - written.keys);
-      if (written.keys > 0) sink(std::string_view(text).substr(0, written.bytes));
+    const std::uint64_t batch = std::min(count, kBatch);
+    text.resize(batch * (keyspace.key_size_max() + 1));
+    const auto written = keyspace.TakeKeys(static_cast<std::uint32_t>(batch), "\n", text.data());
+    if (written.keys > 0) {
+      sink(std::string_view(text).substr(0, written.bytes));
       count -= written.keys;
-      skipped = written.keys > 0 ? 0 : skipped + run.count;
-      if (skipped < kSkippedMax) continue;
+      skipped_before = skipped();
+      continue;
+    }
+    if (skipped() - skipped_before >= kSkippedMax) {
       return {Code::kFailedPrecondition,
               fmt::format("mint {}: the blocklist skipped {} numbers in a row", keyspace.name(),
-                          skipped)};
+                          skipped() - skipped_before)};
     }
     if (Status verdict = keyspace.Verdict(); !verdict.ok()) return verdict;
     const auto gate = std::make_shared<Gate>();
@@ -417,11 +497,24 @@ Status Engine::Ready() const {
   if (failed_.load(std::memory_order_relaxed)) {
     return {Code::kInternal, "the store failed for good"};
   }
-  if (store_up_.load(std::memory_order_relaxed)) return {};
+  const bool up = store_up_.load(std::memory_order_relaxed);
+  if (up && !pausing_.load(std::memory_order_relaxed)) return {};
+  // Without the store: what counts is what people ask for here. That a keyspace has something left
+  // which nobody wants does not make this a server that can serve.
+  bool asked = false;
+  bool some_left = false;
   for (Keyspace* const keyspace : catalog_.All()) {
-    if (keyspace->stats().ahead > 0) return {};  // It can still mint without the store.
+    const Keyspace::Stats stats = keyspace->stats();
+    const bool left = stats.ahead > 0 || stats.endless;
+    if (stats.issued > 0 && left) return {};
+    asked = asked || stats.issued > 0;
+    some_left = some_left || left;
   }
-  return {Code::kUnavailable, "the store is away and no numbers are left"};
+  if (!asked && some_left) return {};
+  if (!up) return {Code::kUnavailable, "the store is away and no numbers are left"};
+  const Status safe = safety_.verdict();
+  if (!safe.ok()) return {Code::kUnavailable, safe.message()};
+  return {Code::kUnavailable, std::string(kComparing)};
 }
 
 }  // namespace keymill::mint

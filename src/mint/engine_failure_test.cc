@@ -32,7 +32,7 @@ class EngineFailureTest : public EngineTestBase {
 
 TEST_F(EngineFailureTest, AStoreThatIsAwayIsAskedAgainAfterAPause) {
   const auto engine = StartFaulty(Options());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   FailNextReserve(Code::kUnavailable);
   Status outcome;
   EXPECT_TRUE(Mint(*engine, keyspace, 1, &outcome).empty());
@@ -47,9 +47,24 @@ TEST_F(EngineFailureTest, AStoreThatIsAwayIsAskedAgainAfterAPause) {
   EXPECT_TRUE(engine->Ready().ok());
 }
 
+TEST_F(EngineFailureTest, WhatNobodyAsksForDoesNotMakeAServerReady) {
+  const auto engine = StartFaulty(Options(100));
+  CounterKeyspace& orders = Create(*engine, Orders());
+  CounterKeyspace& other = Create(*engine, Orders(), "other");
+  engine->WarmUp(orders);
+  engine->WarmUp(other);
+  for (int i = 0; i < 50; ++i) FailNextReserve(Code::kUnavailable);
+  Status outcome;
+  EXPECT_EQ(Mint(*engine, orders, 150, &outcome).size(), 100U);
+  ASSERT_EQ(outcome.code(), Code::kUnavailable);
+  EXPECT_EQ(engine->Ready().code(), Code::kUnavailable) << "nobody wants the other's";
+  ASSERT_EQ(Mint(*engine, other, 1).size(), 1U);
+  EXPECT_TRUE(engine->Ready().ok()) << "now somebody does";
+}
+
 TEST_F(EngineFailureTest, WhatIsInTheReservoirLastsWhileTheStoreIsAway) {
   const auto engine = StartFaulty(Options(1000));
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   engine->WarmUp(keyspace);
   for (int i = 0; i < 50; ++i) FailNextReserve(Code::kUnavailable);
   EXPECT_EQ(Mint(*engine, keyspace, 900).size(), 900U);
@@ -66,7 +81,7 @@ TEST_F(EngineFailureTest, AnUnknownOutcomeIsBurnedAndCountedAndNeverUsed) {
     const std::string name(KindName(kind));
     faults_->granted.clear();
     auto engine = StartFaulty(Options());
-    Keyspace& keyspace = Create(*engine, DefaultRecipe(kind), name);
+    CounterKeyspace& keyspace = Create(*engine, DefaultRecipe(kind), name);
     auto numbers = MintNumbers(*engine, keyspace, 60);
     FailNextReserve(Code::kUnknownOutcome, Faults::When::kAfter);
     PassThePause();
@@ -91,7 +106,7 @@ TEST_F(EngineFailureTest, AnUnknownOutcomeIsBurnedAndCountedAndNeverUsed) {
 
 TEST_F(EngineFailureTest, AnUnknownOutcomeThatDidNotLandCostsNothing) {
   const auto engine = StartFaulty(Options());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   FailNextReserve(Code::kUnknownOutcome);
   engine->StepForTest();
   PassThePause();
@@ -107,8 +122,8 @@ TEST_F(EngineFailureTest, AFailureForGoodIsReportedOnceAndEndsMinting) {
     EXPECT_EQ(why.code(), Code::kInternal);
   };
   const auto engine = StartFaulty(options);
-  Keyspace& keyspace = Create(*engine, Orders());
-  Keyspace& other = Create(*engine, Orders(), "other");
+  CounterKeyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& other = Create(*engine, Orders(), "other");
   engine->WarmUp(other);
   EXPECT_GT(other.stats().ahead, 0U);
   FailNextReserve(Code::kInternal);
@@ -124,7 +139,7 @@ TEST_F(EngineFailureTest, AFailureForGoodIsReportedOnceAndEndsMinting) {
   }
   EXPECT_EQ(engine->Ready().code(), Code::kInternal);
 
-  Keyspace& late = Create(*engine, Orders(), "late");
+  CounterKeyspace& late = Create(*engine, Orders(), "late");
   engine->WarmUp(late);
   EXPECT_EQ(late.Take(1).count, 0U) << "nor does a new keyspace bring it back";
   EXPECT_EQ(late.Verdict().code(), Code::kInternal);
@@ -136,7 +151,7 @@ TEST_F(EngineFailureTest, ADamagedStoreIsNoticedByTheLookAtItToo) {
   EngineOptions options = Options();
   options.on_fatal = [&](const Status&) { ++fatal; };
   const auto engine = StartFaulty(options);
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   engine->WarmUp(keyspace);
   faults_->list.push_back({{Code::kInternal, "damaged"}, {}});
   clock_.Advance(options.audit_interval);
@@ -147,7 +162,7 @@ TEST_F(EngineFailureTest, ADamagedStoreIsNoticedByTheLookAtItToo) {
 
 TEST_F(EngineFailureTest, OneLookThatFailsStopsNothing) {
   const auto engine = StartFaulty(Options());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   engine->WarmUp(keyspace);
   faults_->list.push_back({{Code::kUnavailable, "away"}, {}});
   engine->StepForTest();
@@ -184,7 +199,7 @@ TEST_F(EngineFailureTest, AStoreThatStaysAwayIsNotAskedForEveryBlock) {
 
 TEST_F(EngineFailureTest, WhatIsNotGivenBackByTheDeadlineIsBurned) {
   auto engine = StartFaulty(Options());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   EXPECT_EQ(MintNumbers(*engine, keyspace, 10).back(), 10U);
   EXPECT_EQ(engine->Close(clock_.Monotonic()), 0U);
   engine = StartFaulty(Options());
@@ -211,7 +226,7 @@ TEST_F(EngineFailureTest, AGiveBackThatLandedWithoutAnAnswerIsUsedOnce) {
 
 TEST_F(EngineFailureTest, NothingIsReservedWithoutAWitness) {
   const auto engine = StartFaulty(Options(), OpenWitness());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   std::filesystem::remove_all(data_dir());
   engine->StepForTest();
   EXPECT_EQ(faults_->granted.size(), 0U);
@@ -225,7 +240,7 @@ TEST_F(EngineFailureTest, NothingIsReservedWithoutAWitness) {
 
 TEST_F(EngineFailureTest, ABlockThatTheWitnessDoesNotKnowIsWithheld) {
   auto engine = StartFaulty(Options(), OpenWitness());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   MakeWitnessUnwritable();
   for (int i = 0; i < 5; ++i) {
     engine->StepForTest();
@@ -256,7 +271,7 @@ TEST_F(EngineFailureTest, AWithheldBlockIsGivenBackAtACleanStop) {
 // The refused block extends a row of which the reservoir still holds numbers.
 TEST_F(EngineFailureTest, AWitnessThatFailsLaterDoesNotSettleTheBlocksInUse) {
   auto engine = StartFaulty(Options(), OpenWitness());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   auto numbers = MintNumbers(*engine, keyspace, 60);
   MakeWitnessUnwritable();
   engine->StepForTest();
@@ -273,7 +288,7 @@ TEST_F(EngineFailureTest, AWitnessThatFailsLaterDoesNotSettleTheBlocksInUse) {
 
 TEST_F(EngineFailureTest, ADamagedWitnessStopsTheKeyspace) {
   const auto engine = StartFaulty(Options(), OpenWitness());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   std::filesystem::resize_file(data_dir() / "witness", 5);
   engine->StepForTest();
   EXPECT_EQ(faults_->reserve_calls, 0);
@@ -285,7 +300,7 @@ TEST_F(EngineFailureTest, ADamagedWitnessStopsTheKeyspace) {
 // A reservoir of too many separate runs refuses another one.
 TEST_F(EngineFailureTest, ABlockThatDoesNotFitIsGivenBack) {
   const auto engine = StartFaulty(Options(4096));
-  Keyspace& keyspace = Create(*engine, DefaultRecipe(Kind::kShuffled));
+  CounterKeyspace& keyspace = Create(*engine, DefaultRecipe(Kind::kShuffled));
   for (std::uint64_t i = 0; i < 256; ++i) {
     ASSERT_TRUE(keyspace.AddBlock({"b" + std::to_string(i), 1'000'000 + 2 * i, 1, {1, 0}}, {}));
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "mint/forecast.h"
+#include "mint/kinds.h"
 
 namespace keymill::mint {
 namespace {
@@ -38,6 +39,8 @@ class PerKeyspace {
         exhaustion_(families.Gauge("keymill_exhaustion_timestamp_seconds",
                                    "When the keyspace will be used up, at the present rate or the "
                                    "average one if that is higher. Left out beyond 10000 years.")),
+        available_(families.Gauge("keymill_pool_available_keys",
+                                  "Keys in the pool that any instance may take, as last counted.")),
         state_(
             families.Gauge("keymill_keyspace_state", "1 for the state that the keyspace is in.")) {}
 
@@ -45,13 +48,17 @@ class PerKeyspace {
     const MetricLabels labels = {{"keyspace", keyspace.name()}};
     const Keyspace::Stats stats = keyspace.stats();
     AddCounts(stats, labels);
-    for (const KeyspaceState state :
-         {KeyspaceState::kOpen, KeyspaceState::kQuarantined, KeyspaceState::kRetired}) {
+    if (!IsEndless(keyspace.recipe().kind)) AddAhead(stats, labels);
+    for (const KeyspaceState state : {KeyspaceState::kOpen, KeyspaceState::kQuarantined,
+                                      KeyspaceState::kRetired, KeyspaceState::kSealed}) {
       state_.Add(stats.state == state ? 1 : 0,
                  {labels.front(), {"state", std::string(KeyspaceStateName(state))}});
     }
-    const std::uint64_t used = stats.next - keyspace.codec().begin();
-    used_.Add(AsDouble(used) / AsDouble(keyspace.capacity()), labels);
+    if (IsEndless(keyspace.recipe().kind)) return;  // Nothing runs low.
+    if (stats.available) available_.Add(AsDouble(*stats.available), labels);
+    const std::uint64_t used = stats.next - keyspace.begin();
+    const bool counted = !IsStoredByKey(keyspace.recipe().kind);  // By numbers, that is.
+    if (counted) used_.Add(AsDouble(used) / AsDouble(keyspace.capacity()), labels);
     if (stats.state == KeyspaceState::kRetired) return;  // Nobody waits for what is over.
     // With nothing held the rate says nothing: it falls while everybody waits.
     if (stats.wanted) {
@@ -60,6 +67,7 @@ class PerKeyspace {
                                     : AsDouble(stats.ahead) / stats.rate,
                   labels);
     }
+    if (!counted) return;
     const auto exhausted_at_ms = ExhaustedAtMs({.used = used,
                                                 .left = keyspace.capacity() - used,
                                                 .rate = stats.rate,
@@ -75,6 +83,8 @@ class PerKeyspace {
     reserved_.Add(AsDouble(stats.blocks_reserved), labels);
     burned_.Add(AsDouble(stats.blocks_burned), labels);
     returned_.Add(AsDouble(stats.blocks_returned), labels);
+  }
+  void AddAhead(const Keyspace::Stats& stats, const MetricLabels& labels) {
     ahead_.Add(AsDouble(stats.ahead), labels);
   }
 
@@ -89,6 +99,7 @@ class PerKeyspace {
   MetricFamily& runway_;
   MetricFamily& used_;
   MetricFamily& exhaustion_;
+  MetricFamily& available_;
   MetricFamily& state_;
 };
 
@@ -118,6 +129,7 @@ void EngineMetrics::Collect(MetricFamilies& families) const {
   }
   if (keyspaces.size() > kMeteredKeyspacesMax) {
     each.AddCounts(others, {{"keyspace", kOtherKeyspaces}});
+    each.AddAhead(others, {{"keyspace", kOtherKeyspaces}});
   }
   families.Gauge("keymill_keyspaces", "Keyspaces that this instance has used so far.")
       .Add(AsDouble(keyspaces.size()));
@@ -125,6 +137,17 @@ void EngineMetrics::Collect(MetricFamilies& families) const {
       .Gauge("keymill_store_up",
              "1 when the last attempt to reach the store succeeded, 0 when it did not.")
       .Add(engine_.store_up() ? 1 : 0);
+  families
+      .Gauge("keymill_store_unsafe",
+             "1 while the store has settings under which it can lose what it has acknowledged, "
+             "refused or accepted.")
+      .Add(engine_.store_safety().verdict().ok() && engine_.store_safety().accepted_risk().empty()
+               ? 0
+               : 1);
+  families
+      .Gauge("keymill_store_unsafe_accepted",
+             "1 while such a store is used because of accept_unsafe_store.")
+      .Add(engine_.store_safety().accepted_risk().empty() ? 0 : 1);
   engine_.store_metrics().Collect(families);
 }
 

@@ -30,7 +30,7 @@ class EngineMetricsTest : public EngineTestBase {
 
 TEST_F(EngineMetricsTest, TellsWhatWasIssuedAndWhatIsHeld) {
   const auto engine = StartMemory(1000);
-  Keyspace& keyspace = Create(*engine, Orders(1, 5));
+  CounterKeyspace& keyspace = Create(*engine, Orders(1, 5));
   EXPECT_EQ(Of(*engine, "keys_issued_total", "k"), 0);
   EXPECT_EQ(Of(*engine, "reservoir_numbers", "k"), 0);
   EXPECT_EQ(Of(*engine, "runway_seconds", "k"), 0) << "wanted, and nothing is held";
@@ -52,7 +52,7 @@ TEST_F(EngineMetricsTest, TellsWhatWasIssuedAndWhatIsHeld) {
 
 TEST_F(EngineMetricsTest, RunwayAndForecastFollowTheRate) {
   const auto engine = StartMemory(1000);
-  Keyspace& keyspace = Create(*engine, Orders(1, 9));
+  CounterKeyspace& keyspace = Create(*engine, Orders(1, 9));
   engine->StepForTest();
   EXPECT_EQ(Of(*engine, "exhaustion_timestamp_seconds", "k"), -1) << "no demand, no date";
   EXPECT_EQ(keyspace.Take(100).count, 100U);
@@ -69,7 +69,7 @@ TEST_F(EngineMetricsTest, NumbersThatTheBlocklistSkipsAreNoKeys) {
   const auto engine = StartMemory(1000);
   Recipe recipe = Orders(1, 4);
   recipe.blocklist = {"013"};
-  Keyspace& keyspace = Create(*engine, recipe);
+  CounterKeyspace& keyspace = Create(*engine, recipe);
   EXPECT_EQ(Mint(*engine, keyspace, 50).size(), 50U);
   EXPECT_EQ(Of(*engine, "keys_issued_total", "k"), 50);
   EXPECT_EQ(keyspace.stats().issued, 51U) << "0013 is none";
@@ -77,7 +77,7 @@ TEST_F(EngineMetricsTest, NumbersThatTheBlocklistSkipsAreNoKeys) {
 
 TEST_F(EngineMetricsTest, ARetiredKeyspaceKeepsItsCountsAndHasNoFuture) {
   const auto engine = StartMemory();
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   EXPECT_EQ(Mint(*engine, keyspace, 7).size(), 7U);
   ASSERT_TRUE(engine->Retire("k").ok());
   EXPECT_EQ(Of(*engine, "keys_issued_total", "k"), 7);
@@ -93,7 +93,7 @@ TEST_F(EngineMetricsTest, ARetiredKeyspaceKeepsItsCountsAndHasNoFuture) {
 
 TEST_F(EngineMetricsTest, TellsWhetherTheStoreIsThere) {
   const auto engine = StartFaulty(Options());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   EXPECT_EQ(Value(*engine, "store_up"), 1);
   faults_->reserve.push_back({{Code::kUnavailable, "injected"}});
   faults_->reserve.push_back({{Code::kUnknownOutcome, "injected"}});
@@ -129,7 +129,7 @@ TEST_F(EngineMetricsTest, DoesNotAskTheStore) {
 TEST_F(EngineMetricsTest, OnlySoManyKeyspacesHaveFiguresOfTheirOwn) {
   const auto engine = StartMemory();
   for (std::size_t i = 0; i < kMeteredKeyspacesMax + 2; ++i) {
-    Keyspace& keyspace = Create(*engine, Orders(), fmt::format("k{}", i));
+    CounterKeyspace& keyspace = Create(*engine, Orders(), fmt::format("k{}", i));
     engine->WarmUp(keyspace);
     EXPECT_EQ(keyspace.Take(2).count, 2U);
   }

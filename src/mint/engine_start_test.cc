@@ -57,7 +57,7 @@ TEST_F(EngineStartTest, WithoutReservingAheadThereIsNoFirstBlock) {
 TEST_F(EngineStartTest, AFirstBlockIsFollowedByTheNextBeforeAnybodyWaits) {
   const auto engine = StartFaulty(With({{"orders", Orders()}}));
   engine->StepForTest();
-  Keyspace& keyspace = *engine->Find("orders");
+  auto& keyspace = static_cast<CounterKeyspace&>(*engine->Find("orders"));
   EXPECT_EQ(keyspace.Take(60).count, 60U);
   engine->StepForTest();
   EXPECT_EQ(faults_->reserve_calls, 1);
@@ -67,7 +67,7 @@ TEST_F(EngineStartTest, AFirstBlockIsFollowedByTheNextBeforeAnybodyWaits) {
 TEST_F(EngineStartTest, AnEmptyFileBecomesAStoreWithAWitnessOfItsFirstBlock) {
   const auto engine = Start(With({{"orders", Orders()}}), OpenEmptySqlite(), OpenWitness());
   EXPECT_EQ(engine->identity().store_id.size(), 32U);
-  Keyspace& keyspace = *engine->Find("orders");
+  auto& keyspace = static_cast<CounterKeyspace&>(*engine->Find("orders"));
   const auto record = OpenSqlite()->FindKeyspace("orders", clock_.Monotonic());
   ASSERT_TRUE(record.ok()) << record.status().message();
   EXPECT_EQ(record->next, 101U);

@@ -53,7 +53,7 @@ class EngineTest : public EngineTestBase {
 
 TEST_F(EngineTest, KeysOfOneKeyspaceDiffer) {
   const auto engine = StartMemory();
-  Keyspace& keyspace = Create(*engine, DefaultRecipe(Kind::kShuffled));
+  CounterKeyspace& keyspace = Create(*engine, DefaultRecipe(Kind::kShuffled));
   const auto keys = Mint(*engine, keyspace, 5000);
   EXPECT_EQ(keys.size(), 5000U);
   EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()).size(), 5000U);
@@ -72,8 +72,8 @@ TEST_F(EngineTest, TwoEnginesOnOneFileNeverGiveTheSameKey) {
     const auto a = StartSqlite();
     const auto b = StartSqlite();
     const std::string name(KindName(kind));
-    Keyspace& of_a = Create(*a, DefaultRecipe(kind), name);
-    Keyspace& of_b = Create(*b, DefaultRecipe(kind), name);
+    CounterKeyspace& of_a = Create(*a, DefaultRecipe(kind), name);
+    CounterKeyspace& of_b = Create(*b, DefaultRecipe(kind), name);
     std::set<std::string> seen;
     for (std::uint64_t round = 0; round < 12; ++round) {
       for (const auto& key : Mint(*a, of_a, 17 * round + 1)) EXPECT_TRUE(seen.insert(key).second);
@@ -140,8 +140,8 @@ TEST_F(EngineTest, NamesAndRecipesThatCannotBeAreRefused) {
 TEST_F(EngineTest, ARetiredKeyspaceStopsForEveryEngineAndItsNameIsNeverReused) {
   const auto a = StartSqlite();
   const auto b = StartSqlite();
-  Keyspace& of_a = Create(*a, Orders());
-  Keyspace& of_b = Create(*b, Orders());
+  CounterKeyspace& of_a = Create(*a, Orders());
+  CounterKeyspace& of_b = Create(*b, Orders());
   EXPECT_EQ(Mint(*b, of_b, 5).size(), 5U);
   ASSERT_TRUE(a->Retire("k").ok());
   EXPECT_EQ(of_a.Verdict().code(), Code::kFailedPrecondition);
@@ -158,7 +158,7 @@ TEST_F(EngineTest, ARetiredKeyspaceStopsForEveryEngineAndItsNameIsNeverReused) {
 TEST_F(EngineTest, EndsExactlyAtTheLastKey) {
   for (const Recipe& recipe : {LastCodes(50), Orders(950, 3)}) {
     const auto engine = StartMemory();
-    Keyspace& keyspace = Create(*engine, recipe);
+    CounterKeyspace& keyspace = Create(*engine, recipe);
     Status outcome;
     const auto keys = Mint(*engine, keyspace, 60, &outcome);
     EXPECT_EQ(keys.size(), 50U);
@@ -171,7 +171,7 @@ TEST_F(EngineTest, EndsExactlyAtTheLastKey) {
 TEST_F(EngineTest, CountsUpToTheLastNumberThereIs) {
   constexpr std::uint64_t kStart = (std::uint64_t{1} << 63) - 10;
   const auto engine = StartSqlite();
-  Keyspace& keyspace = Create(*engine, Orders(kStart));
+  CounterKeyspace& keyspace = Create(*engine, Orders(kStart));
   Status outcome;
   const auto numbers = MintNumbers(*engine, keyspace, 20, &outcome);
   ASSERT_EQ(numbers.size(), 9U);
@@ -181,7 +181,7 @@ TEST_F(EngineTest, CountsUpToTheLastNumberThereIs) {
 
 TEST_F(EngineTest, AnExhaustedKeyspaceIsAvailableAgainWhenSomebodyGivesBack) {
   const auto engine = StartFaulty(Options());
-  Keyspace& keyspace = Create(*engine, LastCodes(50));
+  CounterKeyspace& keyspace = Create(*engine, LastCodes(50));
   const Block aside = ReserveAside(keyspace, 20);
   Status outcome;
   auto keys = Mint(*engine, keyspace, 60, &outcome);
@@ -203,7 +203,7 @@ TEST_F(EngineTest, ACleanStopLosesNothing) {
   std::uint64_t next = 1;
   for (std::uint64_t cycle = 0; cycle < 12; ++cycle) {
     const auto engine = StartSqlite();
-    Keyspace& keyspace = Create(*engine, Orders());
+    CounterKeyspace& keyspace = Create(*engine, Orders());
     const auto numbers = MintNumbers(*engine, keyspace, cycle * 31 % 170);
     for (const std::uint64_t number : numbers) ASSERT_EQ(number, next++) << "cycle " << cycle;
     const std::uint64_t ahead = keyspace.stats().ahead;
@@ -230,7 +230,7 @@ TEST_F(EngineTest, ACrashLosesAtMostWhatTheReservoirHeld) {
   std::uint64_t minted = 0;
   for (std::uint64_t life = 0; life < 5; ++life) {
     auto engine = StartSqlite();
-    Keyspace& keyspace = Create(*engine, Orders());
+    CounterKeyspace& keyspace = Create(*engine, Orders());
     const auto numbers = MintNumbers(*engine, keyspace, 30 + 40 * life);
     EXPECT_GT(numbers.front(), last) << "nothing is repeated";
     last = numbers.back();
@@ -246,8 +246,8 @@ TEST_F(EngineTest, ACrashLosesAtMostWhatTheReservoirHeld) {
 TEST_F(EngineTest, ASequenceCountsUpwardsAlthoughLowerNumbersWereGivenBack) {
   auto a = StartSqlite();
   const auto b = StartSqlite();
-  Keyspace& of_a = Create(*a, Orders());
-  Keyspace& of_b = Create(*b, Orders());
+  CounterKeyspace& of_a = Create(*a, Orders());
+  CounterKeyspace& of_b = Create(*b, Orders());
   EXPECT_EQ(MintNumbers(*a, of_a, 10).back(), 10U);
   EXPECT_EQ(MintNumbers(*b, of_b, 5).front(), 101U);
   EXPECT_EQ(a->Close(), 90U);
@@ -262,7 +262,7 @@ TEST_F(EngineTest, ASequenceCountsUpwardsAlthoughLowerNumbersWereGivenBack) {
 // given back at the end must not contain a number that was handed out.
 TEST_F(EngineTest, ARowThatGrowsAfterAReturnedBlockIsNotGivenBackTwice) {
   auto engine = StartFaulty(Options());
-  Keyspace& keyspace = Create(*engine, DefaultRecipe(Kind::kShuffled));
+  CounterKeyspace& keyspace = Create(*engine, DefaultRecipe(Kind::kShuffled));
   const Block aside = ReserveAside(keyspace, 100);  // [0, 100)
   engine->WarmUp(keyspace);                         // [100, 200)
   GiveBackAside(keyspace, aside, 95);
@@ -331,13 +331,13 @@ TEST_F(EngineTest, InstancesThatComeAndGoRepeatNothingAndLoseNothing) {
 
 TEST_F(EngineTest, ExplainTellsIssuedFromReservedFromNeverIssued) {
   auto engine = StartFaulty(Options());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   EXPECT_EQ(Mint(*engine, keyspace, 10).size(), 10U);
   const auto issued = engine->Explain("k", "10");
   ASSERT_TRUE(issued.ok()) << issued.status().message();
   EXPECT_EQ(issued->state, Explanation::State::kIssued);
   EXPECT_EQ(issued->number, 10U);
-  EXPECT_EQ(issued->block.instance, engine->instance());
+  EXPECT_EQ(issued->block->instance, engine->instance());
   EXPECT_EQ(engine->Explain("k", "11")->state, Explanation::State::kReserved);
   EXPECT_EQ(engine->Explain("k", "101").code(), Code::kNotFound) << "not reserved by anybody";
   EXPECT_EQ(engine->Explain("k", "0").code(), Code::kNotFound);
@@ -347,11 +347,11 @@ TEST_F(EngineTest, ExplainTellsIssuedFromReservedFromNeverIssued) {
   const Block aside = ReserveAside(keyspace, 10);
   EXPECT_EQ(engine->Explain("k", "101")->state, Explanation::State::kReserved)
       << "another instance holds it";
-  EXPECT_EQ(engine->Explain("k", "101")->block.instance, "aside");
+  EXPECT_EQ(engine->Explain("k", "101")->block->instance, "aside");
   GiveBackAside(keyspace, aside, 103);
   EXPECT_EQ(engine->Explain("k", "102")->state, Explanation::State::kIssued);
   EXPECT_EQ(engine->Explain("k", "103").code(), Code::kNotFound) << "given back unused";
-  ASSERT_TRUE(memory_->Quarantine(keyspace.id(), "test", clock_.Monotonic()).ok());
+  ASSERT_TRUE(memory_->Quarantine(keyspace.id(), "test", {}, clock_.Monotonic()).ok());
   ASSERT_TRUE(engine->Recover("k").ok());
   EXPECT_EQ(engine->Explain("k", "103")->state, Explanation::State::kUnknown) << "burned";
   EXPECT_EQ(ExplanationStateName(Explanation::State::kUnknown), "unknown");
@@ -359,7 +359,7 @@ TEST_F(EngineTest, ExplainTellsIssuedFromReservedFromNeverIssued) {
 
 TEST_F(EngineTest, SpentBlocksAreToldToTheLedgerInPassing) {
   const auto engine = StartFaulty(Options());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   for (int i = 0; i < 5; ++i) {
     Mint(*engine, keyspace, 100);
     ReserveAside(keyspace, 1);  // So that the next block is a row of its own.
@@ -372,7 +372,7 @@ TEST_F(EngineTest, SpentBlocksAreToldToTheLedgerInPassing) {
 
 TEST_F(EngineTest, DescribeTellsHowFarAKeyspaceHasCome) {
   const auto engine = StartMemory();
-  Keyspace& keyspace = Create(*engine, Orders(1, 6));
+  CounterKeyspace& keyspace = Create(*engine, Orders(1, 6));
   const auto fresh = engine->Describe("k");
   EXPECT_EQ(fresh->capacity, 999'999U);
   EXPECT_EQ(fresh->used, 0U);
@@ -396,13 +396,13 @@ TEST_F(EngineTest, DescribeTellsHowFarAKeyspaceHasCome) {
 
 TEST_F(EngineTest, NothingIsMintedAfterClose) {
   const auto engine = StartFaulty(Options());
-  Keyspace& keyspace = Create(*engine, Orders());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
   engine->WarmUp(keyspace);
   EXPECT_TRUE(engine->Ready().ok());
   engine->Close();
   EXPECT_EQ(engine->Ready().code(), Code::kUnavailable);
   const int calls = faults_->reserve_calls;
-  Keyspace& late = Create(*engine, Orders(), "late");
+  CounterKeyspace& late = Create(*engine, Orders(), "late");
   engine->WarmUp(late);
   EXPECT_EQ(faults_->reserve_calls, calls);
   EXPECT_EQ(late.Take(1).count, 0U);

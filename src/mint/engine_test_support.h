@@ -11,12 +11,14 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/log.h"
 #include "base/mutex.h"
+#include "mint/counter_keyspace.h"
 #include "mint/engine.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
@@ -35,26 +37,125 @@ struct Faults {
   std::deque<Fault> establish;
   std::deque<Fault> reserve;
   std::deque<Fault> give_back;
+  std::deque<Fault> quarantine = {};
   std::deque<Fault> list;
   std::deque<Fault> find;
+  std::deque<Fault> add_keys = {};
+  std::deque<Fault> take_keys = {};
+  std::deque<Fault> change_keys = {};
+  std::deque<Fault> count_keys = {};
+  int add_calls = 0;
+  std::vector<KeyChange> changes = {};            // That were asked for.
+  std::vector<KeyTable::TakeRequest> takes = {};  // The same.
+  std::function<void()> before_change = {};
   int reserve_calls = 0;
+  std::int64_t store_now_ms = 0;        // What the store's clock says, if it has one.
   std::vector<Block> granted;           // By the store below, whatever the caller was told.
   std::function<void()> after_reserve;  // Between the store's answer and the caller's return.
   std::function<void()> after_list;
+  std::deque<Fault> identity;
+  std::string timeline = {};  // Instead of the store's own, if not "".
+  std::string agreed = {};    // In that timeline's place.
+  std::vector<StoreFinding> findings = {};
+  int inspections = 0;
+  std::shared_ptr<Store> instead = {};  // What the calls reach from now on, if anything.
+};
+
+template <typename Pass>
+auto CallOrFail(std::deque<Faults::Fault>& faults, Pass pass) -> decltype(pass()) {
+  if (faults.empty()) return pass();
+  const Faults::Fault fault = faults.front();
+  faults.pop_front();
+  if (fault.when == Faults::When::kAfter) pass().status().Ignore();
+  return fault.status;
+}
+
+// The keys of a FaultyStore.
+class FaultyKeys final : public KeyTable {
+ public:
+  FaultyKeys(std::function<Store&()> below, std::shared_ptr<Faults> faults)
+      : below_(std::move(below)), faults_(std::move(faults)) {}
+
+  Result<Added> AddKeys(const KeyGuard& guard, const std::vector<KeyRow>& rows,
+                        MonotonicTime deadline) override {
+    ++faults_->add_calls;
+    return CallOrFail(faults_->add_keys,
+                      [&] { return below().AddKeys(AnyTime(guard), rows, deadline); });
+  }
+  Result<Taken> TakeKeys(const KeyGuard& guard, const TakeRequest& request,
+                         MonotonicTime deadline) override {
+    faults_->takes.push_back(request);
+    return CallOrFail(faults_->take_keys,
+                      [&] { return below().TakeKeys(AnyTime(guard), request, deadline); });
+  }
+  Result<Changed> ChangeKeys(const KeyGuard& guard, const KeyChange& change,
+                             MonotonicTime deadline) override {
+    faults_->changes.push_back(change);
+    if (faults_->before_change) faults_->before_change();
+    return CallOrFail(faults_->change_keys,
+                      [&] { return below().ChangeKeys(AnyTime(guard), change, deadline); });
+  }
+  Result<std::optional<KeyRow>> FindKey(std::string_view keyspace_id, std::string_view key,
+                                        MonotonicTime deadline) override {
+    return below().FindKey(keyspace_id, key, deadline);
+  }
+  Result<std::optional<KeyRow>> FindIdentity(std::string_view keyspace_id,
+                                             std::string_view identity,
+                                             MonotonicTime deadline) override {
+    return below().FindIdentity(keyspace_id, identity, deadline);
+  }
+  Result<Page> ListKeys(std::string_view keyspace_id, const Query& query,
+                        MonotonicTime deadline) override {
+    return below().ListKeys(keyspace_id, query, deadline);
+  }
+  Result<Counts> CountKeys(std::string_view keyspace_id, MonotonicTime deadline) override {
+    return CallOrFail(faults_->count_keys,
+                      [&] { return below().CountKeys(keyspace_id, deadline); });
+  }
+  Status FillKeys(std::string_view fill, std::string_view keyspace_id,
+                  const std::vector<KeyRow>& rows, MonotonicTime deadline) override {
+    return below().FillKeys(fill, keyspace_id, rows, deadline);
+  }
+
+ private:
+  KeyTable& below() { return *below_().key_table(); }
+  [[nodiscard]] KeyGuard AnyTime(KeyGuard guard) const {
+    if (!faults_->timeline.empty()) guard.timeline.clear();
+    return guard;
+  }
+
+  const std::function<Store&()> below_;
+  const std::shared_ptr<Faults> faults_;
 };
 
 // Passes every call on, except where a fault was injected. Not for concurrent use.
 class FaultyStore final : public Store {
  public:
   FaultyStore(std::shared_ptr<Store> below, std::shared_ptr<Faults> faults)
-      : below_(std::move(below)), faults_(std::move(faults)) {}
+      : below_(std::move(below)),
+        faults_(std::move(faults)),
+        keys_([this]() -> Store& { return this->below(); }, faults_) {}
 
   Result<StoreIdentity> Identity(MonotonicTime deadline) override {
-    return below_->Identity(deadline);
+    return Call(faults_->identity, [&] {
+      Result<StoreIdentity> identity = below().Identity(deadline);
+      // What is there instead is the same store at another time.
+      if (identity.ok()) identity->store_id = below_->Identity(deadline)->store_id;
+      if (identity.ok()) identity->now_ms = faults_->store_now_ms;
+      if (identity.ok() && !faults_->timeline.empty()) {
+        identity->timeline = faults_->timeline;
+        identity->agreed_timeline = faults_->agreed;
+      }
+      return identity;
+    });
+  }
+  Result<std::vector<StoreFinding>> Inspect(MonotonicTime /*deadline*/) override {
+    ++faults_->inspections;
+    return faults_->findings;
   }
   Result<Established> Establish(const EstablishRequest& request, MonotonicTime deadline) override {
     return Call(faults_->establish, [&] {
-      auto made = below_->Establish(request, deadline);
+      auto made = below().Establish(request, deadline);
       if (!made.ok()) return made;
       for (const Established::Part& part : made->keyspaces) {
         if (part.block) faults_->granted.push_back(*part.block);
@@ -64,23 +165,26 @@ class FaultyStore final : public Store {
   }
   Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
                                         MonotonicTime deadline) override {
-    return below_->CreateKeyspace(keyspace, deadline);
+    return below().CreateKeyspace(keyspace, deadline);
   }
   Result<KeyspaceRecord> FindKeyspace(std::string_view name, MonotonicTime deadline) override {
-    return Call(faults_->find, [&] { return below_->FindKeyspace(name, deadline); });
+    return Call(faults_->find, [&] { return below().FindKeyspace(name, deadline); });
   }
   Result<std::vector<KeyspaceRecord>> ListKeyspaces(MonotonicTime deadline) override {
-    auto listed = Call(faults_->list, [&] { return below_->ListKeyspaces(deadline); });
+    auto listed = Call(faults_->list, [&] { return below().ListKeyspaces(deadline); });
     if (faults_->after_list) faults_->after_list();
     return listed;
   }
   Result<KeyspaceRecord> RetireKeyspace(std::string_view name, MonotonicTime deadline) override {
-    return below_->RetireKeyspace(name, deadline);
+    return below().RetireKeyspace(name, deadline);
   }
   Result<Block> Reserve(const ReserveRequest& request, MonotonicTime deadline) override {
     ++faults_->reserve_calls;
-    auto block = Call(faults_->reserve, [&] {
-      auto granted = below_->Reserve(request, deadline);
+    auto block = Call(faults_->reserve, [&]() -> Result<Block> {
+      if (Elsewhere(request.timeline)) return Status(Code::kUnavailable, "another timeline");
+      ReserveRequest any_time = request;
+      if (!faults_->timeline.empty()) any_time.timeline.clear();
+      auto granted = below().Reserve(any_time, deadline);
       if (granted.ok()) faults_->granted.push_back(*granted);
       return granted;
     });
@@ -88,38 +192,59 @@ class FaultyStore final : public Store {
     return block;
   }
   Result<Witness> GiveBack(const GiveBackRequest& request, MonotonicTime deadline) override {
-    return Call(faults_->give_back, [&] { return below_->GiveBack(request, deadline); });
+    return Call(faults_->give_back, [&]() -> Result<Witness> {
+      if (Elsewhere(request.timeline)) return Status(Code::kUnavailable, "another timeline");
+      GiveBackRequest any_time = request;
+      if (!faults_->timeline.empty()) any_time.timeline.clear();
+      return below().GiveBack(any_time, deadline);
+    });
   }
   Result<std::optional<LedgerRow>> FindBlock(std::string_view keyspace_id, std::uint64_t number,
                                              MonotonicTime deadline) override {
-    return below_->FindBlock(keyspace_id, number, deadline);
+    return below().FindBlock(keyspace_id, number, deadline);
   }
   Result<std::vector<LedgerRow>> ListLedger(std::string_view keyspace_id, std::uint64_t from,
                                             std::uint32_t rows_max,
                                             MonotonicTime deadline) override {
-    return below_->ListLedger(keyspace_id, from, rows_max, deadline);
+    return below().ListLedger(keyspace_id, from, rows_max, deadline);
   }
-  Status Quarantine(std::string_view keyspace_id, std::string_view reason,
+  Status Quarantine(std::string_view keyspace_id, std::string_view reason, const Witness& seen,
                     MonotonicTime deadline) override {
-    return below_->Quarantine(keyspace_id, reason, deadline);
+    return Call(faults_->quarantine,
+                [&]() -> Result<std::monostate> {
+                  Status done = below().Quarantine(keyspace_id, reason, seen, deadline);
+                  if (!done.ok()) return done;
+                  return std::monostate();
+                })
+        .status();
   }
   Result<RecoverReport> Recover(std::string_view keyspace_id, const Witness& floor,
                                 MonotonicTime deadline) override {
-    return below_->Recover(keyspace_id, floor, deadline);
+    return below().Recover(keyspace_id, floor, deadline);
   }
+  Status AgreeOnTimeline(std::string_view timeline, MonotonicTime deadline) override {
+    if (timeline == faults_->timeline) faults_->agreed = timeline;
+    return below().AgreeOnTimeline(timeline, deadline);
+  }
+  KeyTable* key_table() override { return below().key_table() == nullptr ? nullptr : &keys_; }
 
  private:
+  // As strict as a store may be: before everybody has agreed on a timeline, it is none.
+  [[nodiscard]] bool Elsewhere(const std::string& timeline) const {
+    if (faults_->timeline.empty() || timeline.empty()) return false;
+    return timeline != faults_->timeline || timeline != faults_->agreed;
+  }
+
+  Store& below() { return faults_->instead ? *faults_->instead : *below_; }
+
   template <typename Pass>
   static auto Call(std::deque<Faults::Fault>& faults, Pass pass) -> decltype(pass()) {
-    if (faults.empty()) return pass();
-    const Faults::Fault fault = faults.front();
-    faults.pop_front();
-    if (fault.when == Faults::When::kAfter) pass().status().Ignore();
-    return fault.status;
+    return CallOrFail(faults, pass);
   }
 
   const std::shared_ptr<Store> below_;
   const std::shared_ptr<Faults> faults_;
+  FaultyKeys keys_;
 };
 
 // Short keyspaces for tests.
@@ -194,11 +319,12 @@ class EngineTestBase : public testing::Test {
                  std::move(witness));
   }
 
-  static Keyspace& Create(Engine& engine, const Recipe& recipe, std::string_view name = "k") {
+  static CounterKeyspace& Create(Engine& engine, const Recipe& recipe,
+                                 std::string_view name = "k") {
     auto created = engine.Create(name, recipe);
     EXPECT_TRUE(created.ok()) << created.status().message();
     created->keyspace->Want();
-    return *created->keyspace;
+    return static_cast<CounterKeyspace&>(*created->keyspace);
   }
 
   // Mints by making the refiller's steps itself, until `count` keys are there or a step
@@ -222,7 +348,7 @@ class EngineTestBase : public testing::Test {
                                                 std::uint64_t count, Status* outcome = nullptr) {
     std::vector<std::uint64_t> numbers;
     for (const std::string& key : Mint(engine, keyspace, count, outcome)) {
-      const auto number = keyspace.codec().Decode(key);
+      const auto number = static_cast<CounterKeyspace&>(keyspace).codec().Decode(key);
       EXPECT_TRUE(number.ok()) << key;
       numbers.push_back(number.ok() ? *number : 0);
     }

@@ -20,7 +20,7 @@ namespace keymill::mint {
 // appended or none). `blocklist` is the only word with several values;
 // all others must have exactly one.
 struct RecipeWord {
-  std::string word;                 // kind, alphabet, length, prefix, check, start, blocklist
+  std::string word;                 // kind, or the name of a keys::RecipeField
   std::vector<std::string> values;  // "7", "true", …
 };
 
@@ -28,10 +28,11 @@ struct RecipeWord {
 std::span<const std::string_view> RecipeWordNames();
 
 // The recipe that `words` describe, on top of the defaults of its kind (shuffled when no
-// kind is given), validated by Codec::Validate, in CanonicalRecipe's spelling.
+// kind is given), validated by ValidateRecipe, in CanonicalRecipe's spelling.
 // Errors:
 //   kInvalidArgument  an unknown word (with a suggestion where one is near), a word given
-//                     twice, a value that does not parse, or a recipe that cannot be.
+//                     twice, a value that does not parse, one that the kind
+//                     does not have, or a recipe that cannot be.
 Result<Recipe> RecipeFromWords(std::span<const RecipeWord> words);
 
 }  // namespace keymill::mint

@@ -49,7 +49,7 @@ TEST(RecipeWordsTest, TakesEveryWord) {
 }
 
 TEST(RecipeWordsTest, EveryNameIsUnderstood) {
-  EXPECT_EQ(RecipeWordNames().size(), 7U);
+  EXPECT_EQ(RecipeWordNames().front(), "kind");
   for (const std::string_view name : RecipeWordNames()) {
     const Result<Recipe> recipe = From({{std::string(name), {"?"}}});
     EXPECT_THAT(recipe.status().message(), testing::Not(HasSubstr("recipe: "))) << name;

@@ -8,7 +8,7 @@
 
 namespace keymill::mint {
 
-Reservoir::Run Reservoir::Take(std::uint64_t count) {
+Reservoir::Run Reservoir::Take(std::uint64_t count, std::uint64_t last) {
   std::uint64_t ticket = cursor_.load(std::memory_order_acquire);
   for (;;) {
     const std::uint64_t added = added_.load(std::memory_order_acquire);
@@ -18,13 +18,58 @@ Reservoir::Run Reservoir::Take(std::uint64_t count) {
       ticket = cursor_.load(std::memory_order_acquire);
       continue;
     }
-    const std::uint64_t taken = std::min(count, place.end - ticket);
+    if (place.first > last) return {.beyond = true};
+    std::uint64_t taken = std::min(count, place.end - ticket);
+    if (last - place.first < taken) taken = last - place.first + 1;
     if (cursor_.compare_exchange_weak(ticket, ticket + taken, std::memory_order_acq_rel,
                                       std::memory_order_acquire)) {
       AdvanceHead(place.index);
       return {place.first, taken, ticket + taken};
     }
   }
+}
+
+Reservoir::Run Reservoir::TakeRun(std::uint64_t count, std::uint64_t last, std::uint64_t& passed) {
+  std::uint64_t cursor = cursor_.load(std::memory_order_acquire);
+  for (;;) {
+    const std::uint64_t added = added_.load(std::memory_order_acquire);
+    std::uint64_t ticket = cursor;
+    Place place;
+    const Search search = FindRun(count, added, ticket, place);
+    if (search == Search::kNone) return {};
+    if (search == Search::kStale) {
+      cursor = cursor_.load(std::memory_order_acquire);
+      continue;
+    }
+    if (place.first > last || last - place.first < count - 1) return {.beyond = true};
+    const std::uint64_t from = cursor;
+    // R1 holds for the segments between the two as well: none of them is behind the cursor.
+    if (cursor_.compare_exchange_weak(cursor, ticket + count, std::memory_order_acq_rel,
+                                      std::memory_order_acquire)) {
+      AdvanceHead(place.index);
+      passed = ticket - from;
+      return {place.first, count, ticket + count};
+    }
+  }
+}
+
+bool Reservoir::HasRun(std::uint64_t count) const {
+  for (;;) {
+    std::uint64_t ticket = cursor_.load(std::memory_order_acquire);
+    Place place;
+    const Search search = FindRun(count, added_.load(std::memory_order_acquire), ticket, place);
+    if (search != Search::kStale) return search == Search::kFound;
+  }
+}
+
+Reservoir::Search Reservoir::FindRun(std::uint64_t count, std::uint64_t added,
+                                     std::uint64_t& ticket, Place& place) const {
+  while (ticket < added) {
+    if (!Locate(ticket, added, place)) return Search::kStale;
+    if (place.end - ticket >= count) return Search::kFound;
+    ticket = place.end;
+  }
+  return Search::kNone;
 }
 
 bool Reservoir::Peek(std::uint64_t ticket, std::uint64_t count, std::uint64_t& first) const {

@@ -24,16 +24,25 @@ class Reservoir {
     std::uint64_t first = 0;
     std::uint64_t count = 0;
     std::uint64_t ticket_end = 0;
+    bool beyond = false;  // Of an empty one: there are numbers, but above what the caller takes.
   };
+  static constexpr std::uint64_t kNoLast = ~std::uint64_t{0};
 
   Reservoir() = default;
   Reservoir(const Reservoir&) = delete;
   Reservoir& operator=(const Reservoir&) = delete;
 
-  // Takes up to `count` consecutive numbers, in the order in which they were added. An
-  // empty run means that there are none now. Safe for any number of threads; wait-free but
-  // for the swap.
-  Run Take(std::uint64_t count);
+  // Takes up to `count` consecutive numbers, none above `last`, in the order in which they were
+  // added. An empty run means that there are none now. Safe for any number of threads; wait-free
+  // but for the swap.
+  Run Take(std::uint64_t count, std::uint64_t last = kNoLast);
+
+  // Takes exactly `count` consecutive numbers, none above `last`, or nothing. Numbers before them
+  // that are too few in a row are passed over: `passed` tells how many, and nobody gets them.
+  Run TakeRun(std::uint64_t count, std::uint64_t last, std::uint64_t& passed);
+
+  // Whether TakeRun would find so many in a row. For looking only.
+  [[nodiscard]] bool HasRun(std::uint64_t count) const;
 
   // The number of `ticket` when that and the `count - 1` numbers behind it have consecutive
   // tickets that were not taken long ago; false otherwise. Takes nothing.
@@ -78,6 +87,11 @@ class Reservoir {
   // Finds the segment of `ticket`. False when the ring moved on meanwhile: the caller's
   // cursor is stale then, and its swap would fail.
   bool Locate(std::uint64_t ticket, std::uint64_t added, Place& place) const;
+  // The first ticket from `ticket` on that has `count` consecutive numbers: kFound. kStale as
+  // above.
+  enum class Search : std::uint8_t { kFound, kNone, kStale };
+  Search FindRun(std::uint64_t count, std::uint64_t added, std::uint64_t& ticket,
+                 Place& place) const;
   bool ReadSegment(std::uint64_t index, std::uint64_t& base, std::uint64_t& first) const;
   void AdvanceHead(std::uint64_t index);
 

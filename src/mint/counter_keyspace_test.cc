@@ -2,7 +2,7 @@
 //
 // A keyspace by itself, with the test in the part of the refiller.
 
-#include "mint/keyspace.h"
+#include "mint/counter_keyspace.h"
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +25,8 @@ using testing::HasSubstr;
 
 class KeyspaceTest : public testing::Test {
  protected:
-  std::unique_ptr<Keyspace> Make(Kind kind = Kind::kSequence, std::uint32_t waiters_max = 3) {
+  std::unique_ptr<CounterKeyspace> Make(Kind kind = Kind::kSequence,
+                                        std::uint32_t waiters_max = 3) {
     Recipe recipe = DefaultRecipe(kind);
     recipe.start = 0;
     const std::vector<std::uint8_t> secret(kind == Kind::kShuffled ? keys::kSecretSize : 0, 7);
@@ -36,14 +37,14 @@ class KeyspaceTest : public testing::Test {
     record.id = "id";
     record.end = codec->end();
     record.rev = 1;
-    return std::make_unique<Keyspace>(record, recipe, *std::move(codec), waiters_max,
-                                      [this] { ++signals_; });
+    return std::make_unique<CounterKeyspace>(record, recipe, *std::move(codec), waiters_max,
+                                             [this] { ++signals_; });
   }
-  static bool Add(Keyspace& keyspace, std::string id, std::uint64_t first, std::uint32_t count,
-                  const std::vector<std::string>& settled = {}) {
+  static bool Add(CounterKeyspace& keyspace, std::string id, std::uint64_t first,
+                  std::uint32_t count, const std::vector<std::string>& settled = {}) {
     return keyspace.AddBlock({std::move(id), first, count, {1, first + count}}, settled);
   }
-  static std::uint64_t TakeAll(Keyspace& keyspace, std::uint64_t count) {
+  static std::uint64_t TakeAll(CounterKeyspace& keyspace, std::uint64_t count) {
     std::uint64_t got = 0;
     while (got < count) {
       const auto run = keyspace.Take(count - got);
@@ -184,7 +185,7 @@ TEST_F(KeyspaceTest, ClosingSettlesEveryBlockAtItsFirstUnusedNumber) {
   ASSERT_TRUE(Add(*keyspace, "b", 500, 10));
   ASSERT_TRUE(Add(*keyspace, "c", 50, 10));
   EXPECT_EQ(TakeAll(*keyspace, 23), 23U);
-  const auto settled = keyspace->Close();
+  const auto settled = keyspace->Seal();
   ASSERT_EQ(settled.size(), 3U);
   EXPECT_EQ(settled[0].first_unused, 120U);
   EXPECT_EQ(settled[0].unused, 0U);
@@ -192,7 +193,7 @@ TEST_F(KeyspaceTest, ClosingSettlesEveryBlockAtItsFirstUnusedNumber) {
   EXPECT_EQ(settled[1].unused, 7U);
   EXPECT_EQ(settled[2].first_unused, 50U);
   EXPECT_EQ(settled[2].unused, 10U);
-  EXPECT_TRUE(keyspace->Close().empty()) << "works once";
+  EXPECT_TRUE(keyspace->Seal().empty()) << "works once";
   EXPECT_EQ(keyspace->Take(1).count, 0U);
   EXPECT_EQ(keyspace->Verdict().code(), Code::kUnavailable);
 }
@@ -213,7 +214,7 @@ TEST_F(KeyspaceTest, ARowThatGrewAfterAnotherBlockIsSettledOnceBehindItsLastUsed
     ASSERT_TRUE(Add(*keyspace, "returned", 20, 5));
     ASSERT_TRUE(Add(*keyspace, "row", 1010, 20));
     EXPECT_EQ(TakeAll(*keyspace, each.taken), each.taken);
-    const auto settled = keyspace->Close();
+    const auto settled = keyspace->Seal();
     ASSERT_EQ(settled.size(), 2U) << each.taken;
     EXPECT_EQ(settled[0].block_id, "row");
     EXPECT_EQ(settled[0].first_unused, each.first_unused) << each.taken;
@@ -262,7 +263,7 @@ TEST_F(KeyspaceTest, AQuarantineStopsWhatIsStillHeld) {
   EXPECT_EQ(keyspace->Verdict().code(), Code::kQuarantined);
   EXPECT_THAT(keyspace->Verdict().message(), HasSubstr("it went back"));
   EXPECT_FALSE(Add(*keyspace, "b", 10, 10)) << "and takes no more";
-  EXPECT_TRUE(keyspace->Close().empty()) << "nothing is given back to a store that went back";
+  EXPECT_TRUE(keyspace->Seal().empty()) << "nothing is given back to a store that went back";
 }
 
 TEST_F(KeyspaceTest, ARetirementStopsIt) {
@@ -364,7 +365,7 @@ TEST(KeyspaceDeathTest, ASequenceThatWouldCountDownwardsEndsTheProcess) {
   auto codec = keys::Codec::Make(recipe, {});
   KeyspaceRecord record;
   record.name = "k";
-  Keyspace keyspace(record, recipe, *std::move(codec), 1, [] {});
+  CounterKeyspace keyspace(record, recipe, *std::move(codec), 1, [] {});
   ASSERT_TRUE(keyspace.AddBlock({"a", 100, 10, {1, 110}}, {}));
   EXPECT_DEATH(keyspace.AddBlock({"b", 50, 10, {2, 110}}, {}), "invariant broken");
 }
