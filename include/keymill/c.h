@@ -66,13 +66,13 @@ typedef struct keymill_mill keymill_mill;
 typedef struct keymill_options {
   size_t size;           // sizeof(keymill_options): which fields the caller knows.
   const char* data_dir;  // Directory of the database and its witness. Default: "data".
-  const char* store;     // sqlite:PATH (relative to data_dir), or memory: for tests.
-                         // Default: "sqlite:keymill.db".
-  uint32_t block_size;   // Numbers in the first block, up to 2^24. Larger: fewer writes, and a
-                         // larger gap after a crash. Default: 1000.
-  uint32_t timeout_ms;   // The longest wait for a key when no block is at hand. Default: 2000.
-  int never_create;      // Not 0: a missing database is an error instead of being created.
-  int log;               // Not 0: messages go to stderr. One log per process.
+  const char* store;    // sqlite:PATH (relative to data_dir), a server's URL, or memory: for tests.
+                        // Default: "sqlite:keymill.db".
+  uint32_t block_size;  // Numbers in the first block, up to 2^24. Larger: fewer writes, and a
+                        // larger gap after a crash. Default: 1000.
+  uint32_t timeout_ms;  // The longest wait for a key when no block is at hand. Default: 2000.
+  int never_create;     // Not 0: a missing database is an error instead of being created.
+  int log;              // Not 0: messages go to stderr. One log per process.
 } keymill_options;
 
 // Opens a store, or creates it where none was, and sets *mill. On failure *mill is NULL.
@@ -121,6 +121,33 @@ keymill_code keymill_next_many(keymill_mill* mill, const char* keyspace, uint64_
 size_t keymill_keys_count(const keymill_keys* keys);
 const char* keymill_keys_get(const keymill_keys* keys, size_t index);
 void keymill_keys_free(keymill_keys* keys);
+
+// ---- Keys that the store remembers one by one. With a store that cannot (etcd), these three give
+// KEYMILL_FAILED_PRECONDITION. ----
+
+// Claims `alias`, a key of the caller's own choice, for `owner`, who may claim it again. `owner`
+// may be NULL: then nobody can.
+//   KEYMILL_ALREADY_EXISTS    it is somebody else's.
+//   KEYMILL_INVALID_ARGUMENT  nobody can have it; the message says why.
+keymill_code keymill_claim(keymill_mill* mill, const char* keyspace, const char* alias,
+                           const char* owner);
+
+// Writes the key of a content, in a keyspace of kind derived: the same content, the same key, for
+// ever. The content is `content_size` bytes of any kind, up to 64 KiB. `salt` may be NULL: with
+// another one, such as a user's id, it is another content. *existing, which may be NULL, says
+// whether it has had its key before. On failure key[0] is NUL.
+//   KEYMILL_INVALID_ARGUMENT  key_size is below KEYMILL_KEY_SIZE, the keyspace is of another kind,
+//                             or the content cannot be.
+//   KEYMILL_EXHAUSTED         too many of the keys that it could have are taken.
+keymill_code keymill_derive(keymill_mill* mill, const char* keyspace, const char* content,
+                            size_t content_size, const char* salt, char* key, size_t key_size,
+                            int* existing);
+
+// Adds `count` new random keys to a keyspace of kind pool. May take long; the mill itself adds some
+// whenever few are left.
+//   KEYMILL_INVALID_ARGUMENT  the keyspace is of another kind.
+//   KEYMILL_EXHAUSTED         most keys that there can be are there; what could be added was.
+keymill_code keymill_fill_pool(keymill_mill* mill, const char* keyspace, uint64_t count);
 
 #ifdef __cplusplus
 }  // extern "C"

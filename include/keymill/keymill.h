@@ -51,7 +51,7 @@ struct MillOptions {
   // share the directory.
   std::string data_dir = "data";
 
-  // Which store: sqlite:PATH (relative to data_dir), or memory: for tests.
+  // Which store: sqlite:PATH (relative to data_dir), the URL of a server, or memory: for tests.
   std::string store = "sqlite:keymill.db";
 
   // Whether a missing database is created. Even then it is not when a witness in data_dir
@@ -110,6 +110,42 @@ class Mill {
   // Errors: as above, and kInvalidArgument for a count of 0 or of more than kCountMax.
   static constexpr std::uint64_t kCountMax = 10'000'000;
   virtual Result<std::vector<std::string>> Next(std::string_view keyspace, std::uint64_t count) = 0;
+
+  // ---- Keys that the store remembers one by one. All of it needs a store that can: SQLite,
+  // PostgreSQL, MariaDB, Redis or memory; with another one it is kFailedPrecondition. ----
+
+  // Claims `alias`, a key of the caller's own choice, for `owner`; of all who try, one succeeds.
+  // The same owner may claim it again; with an owner of "" nobody can.
+  // Errors:
+  //   kAlreadyExists    it is somebody else's, or a key that was made some other way.
+  //   kInvalidArgument  nobody can have it: it is not [A-Za-z0-9][A-Za-z0-9_-]{2,15}, or a reserved
+  //                     word, or looks like a key that the keyspace makes; the message says which.
+  //   kNotFound, kQuarantined, kUnavailable  as above.
+  virtual Status Claim(std::string_view keyspace, std::string_view alias,
+                       std::string_view owner) = 0;
+
+  struct Derived {
+    std::string key;
+    bool existing = false;  // Whether the content has had it before.
+  };
+  // The key of `content` in a keyspace of kind derived: the same content, the same key, for ever.
+  // With another salt, such as a user's id, it is another content. Up to 64 KiB and 1 KiB of any
+  // bytes, which are not stored.
+  // Errors:
+  //   kInvalidArgument  the keyspace is of another kind, or wants a URL and gets none; or one of
+  //                     the two is too long.
+  //   kExhausted        too many of the keys that the content could have are taken.
+  //   kNotFound, kQuarantined, kUnavailable  as above.
+  virtual Result<Derived> Derive(std::string_view keyspace, std::string_view content,
+                                 std::string_view salt = "") = 0;
+
+  // Adds `count` new random keys to a keyspace of kind pool, in batches, and returns how many were
+  // added. May take long; the mill itself adds some whenever few are left.
+  // Errors:
+  //   kInvalidArgument  the keyspace is of another kind.
+  //   kExhausted        most keys that there can be are there; what could be added was.
+  //   kNotFound, kQuarantined, kUnavailable  as above; earlier batches stay.
+  virtual Result<std::uint64_t> FillPool(std::string_view keyspace, std::uint64_t count) = 0;
 
  protected:
   Mill() = default;

@@ -78,6 +78,14 @@ Status Missing(const char* what) {
   return {Code::kInvalidArgument, std::string(what) + " is NULL"};
 }
 
+// Whether a key can be written there, where none is now.
+Status CheckRoom(char* key, std::size_t key_size) {
+  if (key == nullptr) return Missing("key");
+  if (key_size > 0) *key = '\0';
+  if (key_size >= KEYMILL_KEY_SIZE) return {};
+  return {Code::kInvalidArgument, "key_size: use KEYMILL_KEY_SIZE or more"};
+}
+
 // The caller's options, of which an older or newer header may have declared fewer or more.
 Result<keymill_options> KnownOptions(const keymill_options* given) {
   keymill_options options{};
@@ -137,7 +145,6 @@ Result<Recipe> ParseRecipe(std::string_view text) {
 }  // namespace keymill
 
 using keymill::Call;
-using keymill::Code;
 using keymill::Missing;
 using keymill::Status;
 
@@ -176,11 +183,7 @@ keymill_code keymill_create(keymill_mill* mill, const char* keyspace, const char
 
 keymill_code keymill_next(keymill_mill* mill, const char* keyspace, char* key, size_t key_size) {
   return Call([&]() -> Status {
-    if (key == nullptr) return Missing("key");
-    if (key_size > 0) *key = '\0';
-    if (key_size < KEYMILL_KEY_SIZE) {
-      return {Code::kInvalidArgument, "key_size: use KEYMILL_KEY_SIZE or more"};
-    }
+    if (Status room = keymill::CheckRoom(key, key_size); !room.ok()) return room;
     if (mill == nullptr) return Missing("mill");
     if (keyspace == nullptr) return Missing("keyspace");
     const auto next = mill->mill->Next(keyspace);
@@ -213,3 +216,38 @@ const char* keymill_keys_get(const keymill_keys* keys, size_t index) {
 }
 
 void keymill_keys_free(keymill_keys* keys) { const std::unique_ptr<keymill_keys> owned(keys); }
+
+keymill_code keymill_claim(keymill_mill* mill, const char* keyspace, const char* alias,
+                           const char* owner) {
+  return Call([&]() -> Status {
+    if (mill == nullptr) return Missing("mill");
+    if (keyspace == nullptr) return Missing("keyspace");
+    if (alias == nullptr) return Missing("alias");
+    return mill->mill->Claim(keyspace, alias, owner == nullptr ? "" : owner);
+  });
+}
+
+keymill_code keymill_derive(keymill_mill* mill, const char* keyspace, const char* content,
+                            size_t content_size, const char* salt, char* key, size_t key_size,
+                            int* existing) {
+  return Call([&]() -> Status {
+    if (Status room = keymill::CheckRoom(key, key_size); !room.ok()) return room;
+    if (mill == nullptr) return Missing("mill");
+    if (keyspace == nullptr) return Missing("keyspace");
+    if (content == nullptr) return Missing("content");
+    const auto derived = mill->mill->Derive(keyspace, std::string_view(content, content_size),
+                                            salt == nullptr ? "" : salt);
+    if (!derived.ok()) return derived.status();
+    std::memcpy(key, derived->key.c_str(), derived->key.size() + 1);
+    if (existing != nullptr) *existing = derived->existing ? 1 : 0;
+    return Status::Ok();
+  });
+}
+
+keymill_code keymill_fill_pool(keymill_mill* mill, const char* keyspace, uint64_t count) {
+  return Call([&]() -> Status {
+    if (mill == nullptr) return Missing("mill");
+    if (keyspace == nullptr) return Missing("keyspace");
+    return mill->mill->FillPool(keyspace, count).status();
+  });
+}

@@ -40,9 +40,7 @@ class EngineMill final : public Mill {
     std::error_code error;
     const std::filesystem::path data_dir = std::filesystem::absolute(options_.data_dir, error);
     if (!error) options_.data_dir = data_dir.string();
-    const ForkHold no_fork_while_opening;
-    const MutexLock lock(mu_);
-    return OpenLocked();
+    return Open();
   }
 
   Status Create(std::string_view keyspace, const Recipe& recipe) override {
@@ -86,6 +84,42 @@ class EngineMill final : public Mill {
     return keys;
   }
 
+  Status Claim(std::string_view keyspace, std::string_view alias, std::string_view owner) override {
+    Result<mint::Engine*> engine = Engine();
+    if (!engine.ok()) return engine.status();
+    const Result<mint::Claim> claim = (*engine)->ClaimKey(keyspace, alias, owner);
+    if (!claim.ok()) return claim.status();
+    switch (claim->verdict) {
+      case mint::ClaimVerdict::kClaimed:
+      case mint::ClaimVerdict::kYours:
+        return {};
+      case mint::ClaimVerdict::kTaken:
+        return {Code::kAlreadyExists, claim->detail};
+      case mint::ClaimVerdict::kInvalid:
+      case mint::ClaimVerdict::kReserved:
+      case mint::ClaimVerdict::kLooksGenerated:
+        break;
+    }
+    return {Code::kInvalidArgument, claim->detail};
+  }
+
+  Result<Derived> Derive(std::string_view keyspace, std::string_view content,
+                         std::string_view salt) override {
+    Result<mint::Engine*> engine = Engine();
+    if (!engine.ok()) return engine.status();
+    Result<mint::Engine::Derived> derived = (*engine)->Derive(keyspace, content, salt);
+    if (!derived.ok()) return derived.status();
+    return Derived{std::move(derived->key), derived->existing};
+  }
+
+  Result<std::uint64_t> FillPool(std::string_view keyspace, std::uint64_t count) override {
+    Result<mint::Engine*> engine = Engine();
+    if (!engine.ok()) return engine.status();
+    const Result<mint::PoolFill> fill = (*engine)->FillPool(keyspace, count, {});
+    if (!fill.ok()) return fill.status();
+    return fill->added;
+  }
+
  private:
   // The engine of this very process.
   Result<mint::Engine*> Engine() {
@@ -94,15 +128,22 @@ class EngineMill final : public Mill {
       return Status(Code::kFailedPrecondition,
                     "this process was forked, and a store in memory cannot be shared");
     }
-    // F1: forked. The parent's engine is left as it lies: its thread is not here, its locks
-    // may be held by nobody, its blocks and its connections are the parent's.
-    const ForkHold no_fork_while_opening;
-    const MutexLock lock(mu_);
-    if (generation_ != ForkGeneration()) {
+    if (Status opened = Open(); !opened.ok()) return opened;
+    return engine_.get();
+  }
+
+  Status Open() {
+    {
+      const ForkHold no_fork_while_opening;
+      const MutexLock lock(mu_);
+      if (generation_ == ForkGeneration()) return {};  // Another thread has.
+      // F1: if forked, the parent's engine is left as it lies: its thread is not here, its locks
+      // may be held by nobody, its blocks and its connections are the parent's.
       static_cast<void>(engine_.release());  // NOLINT(bugprone-unused-return-value)
       if (Status opened = OpenLocked(); !opened.ok()) return opened;
     }
-    return engine_.get();
+    engine_->AwaitSettled();  // Or a program that lives shortly would never get a key.
+    return {};
   }
 
   Status OpenLocked() KEYMILL_REQUIRES(mu_) {

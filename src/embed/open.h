@@ -1,6 +1,6 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 //
-// From a store URL to a running engine: the only place that names concrete stores.
+// From a store URL to a running engine.
 
 #pragma once
 

@@ -1,0 +1,350 @@
+// Copyright (c) 2026 The Keymill Authors. See LICENSE.
+
+#include "embed/store_copy.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "keymill/key_table.h"
+
+#include "base/random.h"
+#include "embed/stores.h"
+#include "mint/engine.h"
+#include "mint/store_safety.h"
+#include "mint/witness_file.h"
+
+namespace keymill::embed {
+namespace {
+
+// Each call moves at most a page: longer than that, and nobody is there.
+constexpr std::chrono::seconds kCallTimeout{30};
+
+// How often a store is looked at on which not everybody agrees yet.
+constexpr std::chrono::milliseconds kLook{100};
+
+class Copy {
+ public:
+  Copy(const CopyOptions& options, const Clock& clock,
+       const std::function<void(const std::string&, double)>& progress)
+      : options_(options), clock_(clock), progress_(progress) {}
+
+  Result<CopyReport> Run() {
+    if (Status found = Open(); !found.ok()) return found;
+    if (Status listed = List(); !listed.ok()) return listed;
+    const Result<StoreIdentity> there = to_->Identity(Deadline());
+    if (there.ok() && there->store_id == identity_.store_id) return WasDone();
+    if (Status agreed = AwaitAgreement(); !agreed.ok()) return agreed;
+    if (Status sound = CheckSource(); !sound.ok()) return sound;
+    if (Status safe = CheckTarget(); !safe.ok()) return safe;
+    if (Status held = CheckKeys(); !held.ok()) return held;
+    const std::string fill = RandomHex(16);
+    // Before the seal: a target that cannot be had must not cost the source.
+    if (Status begun = to_->BeginFill(identity_.store_id, fill, Deadline()); !begun.ok()) {
+      return begun;
+    }
+    if (Status sealed = from_->Seal(to_place_.location, options_.instead, Deadline());
+        !sealed.ok()) {
+      return sealed;
+    }
+    const Status filled = Fill(fill);
+    if (!filled.ok()) {
+      return Status(filled.code(),
+                    fmt::format("{}. {} is sealed and {} is not complete: run the same command "
+                                "again",
+                                filled.message(), report_.from, report_.to));
+    }
+    return report_;
+  }
+
+ private:
+  [[nodiscard]] MonotonicTime Deadline() const { return clock_.Monotonic() + kCallTimeout; }
+
+  Status Open() {
+    std::error_code ignored;
+    const std::filesystem::path data_dir = std::filesystem::absolute(options_.data_dir, ignored);
+    Result<StorePlace> from_place = FindStore(options_.from, data_dir);
+    if (!from_place.ok()) return from_place.status();
+    Result<StorePlace> to_place = FindStore(options_.to, data_dir);
+    if (!to_place.ok()) return to_place.status();
+    if (!from_place->remembers || !to_place->remembers) {
+      return {Code::kInvalidArgument, "a store in memory ends with its process: name another"};
+    }
+    if (from_place->location == to_place->location) {
+      return {Code::kInvalidArgument,
+              fmt::format("{} cannot be copied to itself", from_place->location)};
+    }
+    to_place_ = *std::move(to_place);
+    report_.from = from_place->location;
+    report_.to = to_place_.location;
+    auto from = OpenStore(*from_place, /*create=*/false, clock_, Deadline());
+    if (!from.ok()) return from.status();
+    from_ = *std::move(from);
+    if (to_place_.location.starts_with("sqlite:")) {
+      // A file lies in the directory of its witness, which is made as for a first start.
+      if (auto witness = mint::WitnessFile::Open(data_dir); !witness.ok()) return witness.status();
+    }
+    auto to = OpenStore(to_place_, /*create=*/true, clock_, Deadline());
+    if (!to.ok()) return to.status();
+    to_ = *std::move(to);
+    return {};
+  }
+
+  // What is at `from`.
+  Status List() {
+    Result<StoreIdentity> identity = from_->Identity(Deadline());
+    if (!identity.ok()) return identity.status();
+    identity_ = *std::move(identity);
+    Result<std::vector<KeyspaceRecord>> records = from_->ListKeyspaces(Deadline());
+    if (!records.ok()) return records.status();
+    records_ = *std::move(records);
+    return {};
+  }
+
+  [[nodiscard]] bool InUse() const {
+    return std::any_of(records_.begin(), records_.end(), [](const KeyspaceRecord& record) {
+      return record.state == KeyspaceState::kOpen || record.state == KeyspaceState::kQuarantined;
+    });
+  }
+
+  // S4: as for a reservation. What was put in its place may be an old copy, and once that is sealed
+  // nobody who knows better can object any more.
+  Status AwaitAgreement() {
+    const std::chrono::milliseconds grace = mint::EngineOptions().timeline_grace;
+    const MonotonicTime end = clock_.Monotonic() + grace;
+    bool told = false;
+    while (InUse() && identity_.timeline != identity_.agreed_timeline && clock_.Monotonic() < end) {
+      if (!std::exchange(told, true) && options_.on_wait) options_.on_wait(grace);
+      std::this_thread::sleep_for(kLook);
+      if (Status listed = List(); !listed.ok()) return listed;
+    }
+    return {};
+  }
+
+  // What a store has lost would be lost in the other one, too, and nobody would notice there.
+  Status CheckSource() {
+    // The witness before the store, which goes on meanwhile.
+    Result<mint::WitnessFile::View> witness = mint::WitnessFile::Peek(options_.data_dir);
+    if (!witness.ok()) return witness.status();
+    if (Status listed = List(); !listed.ok()) return listed;
+    for (const KeyspaceRecord& record : records_) {
+      if (record.state == KeyspaceState::kQuarantined) {
+        return {Code::kFailedPrecondition,
+                fmt::format("keyspace {} of {} is quarantined. Run `keymill recover {}` first",
+                            record.name, report_.from, record.name)};
+      }
+      if (record.state != KeyspaceState::kSealed || options_.instead) continue;
+      if (record.reason == report_.to) continue;
+      return {Code::kFailedPrecondition,
+              fmt::format("{} was sealed before, and everything in it goes to {}: use that one. If "
+                          "it was never used and never will be, add --instead",
+                          report_.from, record.reason)};
+    }
+    for (const mint::WitnessFile::View::Seen& known : witness->keyspaces) {
+      if (known.store_id != identity_.store_id) continue;
+      const auto record =
+          std::find_if(records_.begin(), records_.end(),
+                       [&](const KeyspaceRecord& each) { return each.id == known.keyspace_id; });
+      if (record == records_.end()) {
+        return {Code::kFailedPrecondition,
+                fmt::format("keyspace {} was in {} before and is gone: the store went back to an "
+                            "older copy. Put the newer one back",
+                            known.name, report_.from)};
+      }
+      const bool sealed = record->state == KeyspaceState::kSealed;
+      const std::uint64_t rev = record->rev + (sealed ? 1 : 0);  // As instances see a seal.
+      if (rev >= known.seen.rev && record->next >= known.seen.next) continue;
+      if (sealed) {
+        return {
+            Code::kFailedPrecondition,
+            fmt::format("{} was sealed before, and numbers of keyspace {} have been reserved in "
+                        "{} since: use that one",
+                        report_.from, known.name, record->reason)};
+      }
+      return {Code::kFailedPrecondition,
+              fmt::format("keyspace {} is behind what {} has seen of it: the store went back to an "
+                          "older copy. Run `keymill recover {}` first",
+                          known.name, (options_.data_dir / "witness").string(), known.name)};
+    }
+    return {};
+  }
+
+  // Whether no keyspace in it is open, and those that were have gone to `target`.
+  Result<bool> IsSealedFor(Store& store, const std::string& target) {
+    Result<std::vector<KeyspaceRecord>> records = store.ListKeyspaces(Deadline());
+    if (!records.ok()) return records.status();
+    return std::all_of(records->begin(), records->end(), [&](const KeyspaceRecord& record) {
+      return record.state == KeyspaceState::kRetired ||
+             (record.state == KeyspaceState::kSealed && record.reason == target);
+    });
+  }
+
+  // The same store is there already: by an earlier call that came to its end, or as a clone.
+  Result<CopyReport> WasDone() {
+    Result<bool> sealed = IsSealedFor(*from_, report_.to);
+    if (!sealed.ok()) return sealed.status();
+    Result<std::vector<KeyspaceRecord>> there = to_->ListKeyspaces(Deadline());
+    if (!there.ok()) return there.status();
+    const bool in_use = std::none_of(there->begin(), there->end(), [](const KeyspaceRecord& each) {
+      return each.state == KeyspaceState::kSealed;
+    });
+    if (!*sealed || !in_use) {
+      return Status(
+          Code::kFailedPrecondition,
+          fmt::format("{} holds the same store as {}, and not because of a copy by this "
+                      "command: it is another name of it, a clone, or where it came from. "
+                      "Both would hand out the same keys; name an empty place",
+                      report_.to, report_.from));
+    }
+    report_.was_done = true;
+    return report_;
+  }
+
+  Status CheckTarget() {
+    const Result<std::vector<StoreFinding>> found = to_->Inspect(Deadline());
+    if (!found.ok()) return found.status();
+    return mint::StoreSafety(options_.accept_unsafe_store).Judge(*found);
+  }
+
+  // How many keys a store remembers of a keyspace, by state; none if it has no key table.
+  Result<KeyTable::Counts> CountKeys(Store& store, const KeyspaceRecord& record) {
+    KeyTable* const keys = store.key_table();
+    if (keys == nullptr) return KeyTable::Counts{};
+    return keys->CountKeys(record.id, Deadline());
+  }
+
+  // Whether the target can keep all of them.
+  Status CheckKeys() {
+    if (to_->key_table() != nullptr) return {};
+    for (const KeyspaceRecord& record : records_) {
+      Result<KeyTable::Counts> counts = CountKeys(*from_, record);
+      if (!counts.ok()) return counts.status();
+      if (Status held = CheckKeysHeld(record, Sum(*counts)); !held.ok()) return held;
+    }
+    return {};
+  }
+
+  Status CheckKeysHeld(const KeyspaceRecord& record, std::uint64_t count) {
+    if (to_->key_table() != nullptr || count == 0) return {};
+    return {Code::kFailedPrecondition,
+            fmt::format("keyspace {} of {} has {} keys that are remembered one by one, and {} "
+                        "cannot keep such keys: copy to SQLite, PostgreSQL, MariaDB or Redis",
+                        record.name, report_.from, count, report_.to)};
+  }
+
+  static std::uint64_t Sum(const KeyTable::Counts& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  }
+
+  Status Fill(const std::string& fill) {
+    // Once more: what was there before the seal may have changed.
+    if (Status listed = List(); !listed.ok()) return listed;
+    for (KeyspaceRecord& record : records_) {
+      // So that whoever has seen the seal finds the source without it behind, and this one not.
+      if (record.state == KeyspaceState::kSealed) ++record.rev;
+      if (Status done = to_->FillKeyspace(fill, record, Deadline()); !done.ok()) return done;
+      Result<KeyTable::Counts> keys = CountKeys(*from_, record);
+      if (!keys.ok()) return keys.status();
+      if (Status done = FillLedger(fill, record, /*is_all=*/Sum(*keys) == 0); !done.ok()) {
+        return done;
+      }
+      if (Status done = FillKeys(fill, record, Sum(*keys)); !done.ok()) return done;
+      ++report_.keyspaces;
+    }
+    // Somebody may have sealed it for another target while this process stood still.
+    Result<bool> ours = IsSealedFor(*from_, report_.to);
+    if (!ours.ok()) return ours.status();
+    if (!*ours && report_.keyspaces > 0) {
+      return {Code::kFailedPrecondition, "the source was sealed for another target meanwhile"};
+    }
+    Status ended = to_->EndFill(fill, report_.keyspaces, report_.rows, Deadline());
+    return ended.ok() ? CompareKeys() : ended;
+  }
+
+  // `is_all`: whether nothing of the keyspace follows.
+  Status FillLedger(const std::string& fill, const KeyspaceRecord& record, bool is_all) {
+    std::uint64_t from = record.first;
+    for (;;) {
+      Result<std::vector<LedgerRow>> rows =
+          from_->ListLedger(record.id, from, Store::kFillRowsMax, Deadline());
+      if (!rows.ok()) return rows.status();
+      if (!rows->empty()) {
+        if (Status done = to_->FillLedger(fill, record.id, *rows, Deadline()); !done.ok()) {
+          return done;
+        }
+        report_.rows += rows->size();
+        from = rows->back().first + rows->back().count;
+      }
+      const bool last = rows->size() < Store::kFillRowsMax;
+      const auto all = static_cast<double>(std::max<std::uint64_t>(1, record.next - record.first));
+      const double share = last ? 1 : static_cast<double>(from - record.first) / all;
+      if (is_all) progress_(record.name, share);
+      if (last) return {};
+    }
+  }
+
+  Status FillKeys(const std::string& fill, const KeyspaceRecord& record, std::uint64_t count) {
+    if (count == 0) return {};
+    // Somebody may have added them since the target was looked at.
+    if (Status held = CheckKeysHeld(record, count); !held.ok()) return held;
+    KeyTable::Query query{.rows_max = Store::kFillRowsMax};
+    std::uint64_t copied = 0;
+    do {
+      Result<KeyTable::Page> page = from_->key_table()->ListKeys(record.id, query, Deadline());
+      if (!page.ok()) return page.status();
+      if (Status done = to_->key_table()->FillKeys(fill, record.id, page->rows, Deadline());
+          !done.ok()) {
+        return done;
+      }
+      copied += page->rows.size();
+      query.cursor = std::move(page->cursor);
+      const double share = static_cast<double>(copied) / static_cast<double>(count);
+      progress_(record.name, query.cursor.empty() ? 1 : std::min(share, 1.0));
+    } while (!query.cursor.empty());
+    report_.keys += count;
+    if (copied >= count) return {};  // A row may come twice.
+    return {Code::kInternal, fmt::format("keyspace {} has {} keys, of which {} lists {}",
+                                         record.name, count, report_.from, copied)};
+  }
+
+  // EndFill has counted all but the keys, which a store that is being filled does not tell.
+  Status CompareKeys() {
+    for (const KeyspaceRecord& record : records_) {
+      Result<KeyTable::Counts> before = CountKeys(*from_, record);
+      if (!before.ok()) return before.status();
+      Result<KeyTable::Counts> after = CountKeys(*to_, record);
+      if (!after.ok()) return after.status();
+      if (*before == *after) continue;
+      return {Code::kInternal,
+              fmt::format("keyspace {} has {} keys in {} and {} in {}, which must not be used: "
+                          "empty it",
+                          record.name, Sum(*before), report_.from, Sum(*after), report_.to)};
+    }
+    return {};
+  }
+
+  const CopyOptions& options_;
+  const Clock& clock_;
+  const std::function<void(const std::string&, double)>& progress_;
+  StorePlace to_place_;
+  std::unique_ptr<Store> from_;
+  std::unique_ptr<Store> to_;
+  StoreIdentity identity_;
+  std::vector<KeyspaceRecord> records_;
+  CopyReport report_;
+};
+
+}  // namespace
+
+Result<CopyReport> CopyStore(const CopyOptions& options, const Clock& clock,
+                             const std::function<void(const std::string&, double)>& progress) {
+  return Copy(options, clock, progress).Run();
+}
+
+}  // namespace keymill::embed
