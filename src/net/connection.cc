@@ -18,6 +18,9 @@ namespace {
 // How long a peer may take to read our last words.
 constexpr std::chrono::milliseconds kLinger{1'000};
 
+// Whoever may be silent for longer than this is asked, this often, whether it is still there.
+constexpr std::chrono::minutes kProbePeers{5};
+
 // Reads of a lingering connection before others get their turn.
 constexpr int kLingerReads = 16;
 
@@ -29,8 +32,10 @@ bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == E
 
 }  // namespace
 
-Connection::Connection(Loop& loop, Descriptor socket) : loop_(loop), socket_(std::move(socket)) {
-  SetDeadline(loop_.options().idle_timeout);
+Connection::Connection(Loop& loop, const Endpoint& endpoint, Descriptor socket,
+                       std::atomic<std::size_t>& open)
+    : loop_(loop), endpoint_(endpoint), socket_(std::move(socket)), open_(open) {
+  SetDeadline(endpoint_.idle_timeout);
 }
 
 Connection::~Connection() = default;
@@ -38,6 +43,7 @@ Connection::~Connection() = default;
 void Connection::Start(const SessionFactory& factory) {
   const int on = 1;
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (endpoint_.idle_timeout > kProbePeers) Probe();
   const std::weak_ptr<Connection> weak = weak_from_this();
   session_ = factory([weak, mailbox = loop_.mailbox()] {
     mailbox->Post([weak] {
@@ -48,13 +54,21 @@ void Connection::Start(const SessionFactory& factory) {
   if (!loop_.reactor().Add(socket_.get(), watched_, *this)) Close();
 }
 
+// A peer whose machine went away says nothing; nobody else would find out.
+void Connection::Probe() const {
+  const int on = 1;
+  const int seconds = static_cast<int>(std::chrono::seconds(kProbePeers).count());
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+}
+
 void Connection::SetDeadline(std::chrono::milliseconds after) { deadline_ = loop_.now() + after; }
 
 bool Connection::idle() const {
   return state_ == State::kReading && !in_request_ && input_.empty();
 }
 
-MonotonicTime Connection::idle_since() const { return deadline_ - loop_.options().idle_timeout; }
+MonotonicTime Connection::idle_since() const { return deadline_ - endpoint_.idle_timeout; }
 
 bool Connection::in_flight() const {
   return !idle() && state_ != State::kLingering && state_ != State::kClosed;
@@ -135,7 +149,7 @@ void Connection::AwaitInput() {
   if (in_request_) {
     deadline_ = request_until_;
   } else {
-    SetDeadline(loop_.options().idle_timeout);
+    SetDeadline(endpoint_.idle_timeout);
   }
   WatchFor(kReadable);
 }
@@ -183,7 +197,7 @@ void Connection::WorkOnKept() {
 
 void Connection::Follow(const Step& step) {
   if (step.in_request && (!in_request_ || step.consumed > 0)) {
-    request_until_ = loop_.now() + loop_.options().request_timeout;
+    request_until_ = loop_.now() + endpoint_.request_timeout;
   }
   in_request_ = step.in_request;
   want_ = step.want;
@@ -194,7 +208,7 @@ void Connection::Follow(const Step& step) {
     return Proceed();
   } else {
     state_ = State::kWriting;
-    SetDeadline(loop_.options().write_timeout);
+    SetDeadline(endpoint_.write_timeout);
   }
   if (!output_.empty()) WatchFor(kWritable);
 }
@@ -236,7 +250,7 @@ void Connection::OnWritable() {
     return;
   }
   written_ += static_cast<std::size_t>(sent);
-  SetDeadline(loop_.options().write_timeout);
+  SetDeadline(endpoint_.write_timeout);
   if (written_ < output_.size()) return;
   output_ = {};  // A connection that is done writing holds no buffer.
   written_ = 0;
@@ -253,7 +267,7 @@ void Connection::OnWake() {
   // Answers to earlier requests have not left yet; the session goes on behind them.
   state_ = State::kWriting;
   want_ = Want::kFlush;
-  SetDeadline(loop_.options().write_timeout);
+  SetDeadline(endpoint_.write_timeout);
 }
 
 }  // namespace keymill::net

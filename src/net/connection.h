@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -17,16 +18,21 @@
 namespace keymill::net {
 
 class Loop;
+struct Endpoint;
 
 // Used by its loop's thread only. An idle one holds no buffer: it reads into the loop's own, and
 // only what is left over of a request is kept.
 class Connection final : public Watcher, public std::enable_shared_from_this<Connection> {
  public:
+  // `open` is for the loop, and not changed here.
   // REQUIRES: `socket` does not block.
-  Connection(Loop& loop, Descriptor socket);
+  Connection(Loop& loop, const Endpoint& endpoint, Descriptor socket,
+             std::atomic<std::size_t>& open);
   ~Connection() override;
 
   void Start(const SessionFactory& factory);
+
+  [[nodiscard]] std::atomic<std::size_t>& open() const { return open_; }
 
   // Closes it if a deadline has passed. Called by the loop at every tick.
   void CheckDeadline(MonotonicTime now);
@@ -55,6 +61,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     kClosed,
   };
 
+  void Probe() const;
   void AwaitInput();
   void OnReadable();
   // Adds what is in the socket to the input that was kept.
@@ -76,7 +83,9 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   void Linger();
 
   Loop& loop_;
+  const Endpoint& endpoint_;
   Descriptor socket_;
+  std::atomic<std::size_t>& open_;    // Connections of the endpoint.
   std::unique_ptr<Session> session_;  // Null once the connection is lingering or closed.
   State state_ = State::kReading;
   Want want_ = Want::kInput;

@@ -37,10 +37,8 @@ void Mailbox::Close() {
   reactor_ = nullptr;
 }
 
-Loop::Loop(const ServerOptions& options, std::atomic<std::size_t>& connection_count)
-    : options_(options),
-      connection_count_(connection_count),
-      mailbox_(std::make_shared<Mailbox>(reactor_)) {
+Loop::Loop(std::atomic<std::size_t>& connection_count)
+    : connection_count_(connection_count), mailbox_(std::make_shared<Mailbox>(reactor_)) {
   write_buffer.reserve(64 * 1024);
 }
 
@@ -63,8 +61,9 @@ void Loop::Join() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Loop::Adopt(Descriptor socket, const SessionFactory& factory) {
-  const auto connection = std::make_shared<Connection>(*this, std::move(socket));
+void Loop::Adopt(Descriptor socket, const Endpoint& endpoint, const SessionFactory& factory,
+                 std::atomic<std::size_t>& open) {
+  const auto connection = std::make_shared<Connection>(*this, endpoint, std::move(socket), open);
   connections_.insert(connection);
   if (!std::exchange(ticking_, true)) Tick();
   connection->Start(factory);
@@ -72,6 +71,7 @@ void Loop::Adopt(Descriptor socket, const SessionFactory& factory) {
 
 void Loop::Remove(const std::shared_ptr<Connection>& connection) {
   if (connections_.erase(connection) > 0) {
+    connection->open().fetch_sub(1, std::memory_order_relaxed);
     connection_count_.fetch_sub(1, std::memory_order_relaxed);
     if (!closing_idle_) left_at_ = now();
     reactor_.Discard(connection);

@@ -39,7 +39,7 @@ class Mailbox {
 
 class Loop {
  public:
-  Loop(const ServerOptions& options, std::atomic<std::size_t>& connection_count);
+  explicit Loop(std::atomic<std::size_t>& connection_count);
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -51,10 +51,12 @@ class Loop {
 
   [[nodiscard]] Reactor& reactor() { return reactor_; }
   [[nodiscard]] const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
-  [[nodiscard]] const ServerOptions& options() const { return options_; }
 
   // ---- On the loop's thread. ----
-  void Adopt(Descriptor socket, const SessionFactory& factory);
+  // `endpoint` and `open`, which counts its connections and is one less when this one ends,
+  // outlive the connection.
+  void Adopt(Descriptor socket, const Endpoint& endpoint, const SessionFactory& factory,
+             std::atomic<std::size_t>& open);
   void Remove(const std::shared_ptr<Connection>& connection);
   // From now on every session, also of connections that are yet to come, is told to finish, and
   // whoever sends nothing for a while is closed.
@@ -72,7 +74,6 @@ class Loop {
   void Tick();
   void CloseIdle();  // In a drain, and again soon.
 
-  const ServerOptions& options_;
   std::atomic<std::size_t>& connection_count_;
   Reactor reactor_;
   const std::shared_ptr<Mailbox> mailbox_;

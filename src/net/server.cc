@@ -34,34 +34,37 @@ constexpr std::chrono::milliseconds kQueueTime{1'000};
 
 }  // namespace
 
-// One listener, on the first loop, deals connections to the loops in turn: each gets its
-// share even when there are few, and no connection is lost in the queue of a listener that
-// closes (docs/adr/0003).
-class Server::Impl final : public Watcher {
+// One listener for each endpoint, on the first loop, deals connections to the loops in turn: each
+// gets its share even when there are few, and no connection is lost in the queue of a listener
+// that closes (docs/adr/0003).
+class Server::Impl {
  public:
-  Impl(const ServerOptions& options, SessionFactory factory)
-      : options_(options), factory_(std::move(factory)) {
+  explicit Impl(const ServerOptions& options) : options_(options) {
     for (std::uint32_t i = 0; i < std::max(1U, options_.threads); ++i) {
-      loops_.push_back(std::make_unique<Loop>(options_, connections_));
+      loops_.push_back(std::make_unique<Loop>(connections_));
     }
   }
 
-  ~Impl() override {
+  ~Impl() {
     for (const auto& loop : loops_) loop->Stop();
     for (const auto& loop : loops_) loop->Join();
   }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
-  Status Listen() {
-    Result<Listener> listener = Listener::Open(options_.address, options_.port);
+  Result<std::uint16_t> Listen(const Endpoint& endpoint, SessionFactory factory) {
+    Result<Listener> listener = Listener::Open(endpoint.address, endpoint.port);
     if (!listener.ok()) return listener.status();
-    listener_ = *std::move(listener);
-    if (!acceptor().Add(listener_.fd(), kReadable, *this)) {
-      return {Code::kInvalidArgument,
-              fmt::format("listen on {}:{}: the system watches too many files (see "
-                          "/proc/sys/fs/epoll/max_user_watches)",
-                          options_.address, port())};
+    const std::uint16_t port = listener->port();
+    auto door = std::make_unique<Door>(*this, endpoint, std::move(factory), *std::move(listener));
+    if (!acceptor().Add(door->listener.fd(), kReadable, *door)) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("listen on {}:{}: the system watches too many files (see "
+                                "/proc/sys/fs/epoll/max_user_watches)",
+                                endpoint.address, port));
     }
-    return {};
+    doors_.push_back(std::move(door));
+    return port;
   }
 
   void Run() {
@@ -85,27 +88,52 @@ class Server::Impl final : public Watcher {
     return true;
   }
 
-  [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
   [[nodiscard]] std::size_t connections() const {
     return connections_.load(std::memory_order_relaxed);
   }
 
-  [[nodiscard]] std::uint64_t accepted() const { return accepted_.value(); }
-  [[nodiscard]] std::uint64_t turned_away() const { return turned_away_.value(); }
-
-  // Somebody has connected.
-  void OnEvents(std::uint32_t /*events*/) override {
-    for (int i = 0; i < kAcceptedMax && listener_.open(); ++i) {
-      Descriptor socket = listener_.Accept();
-      if (!socket.open()) {
-        if (listener_.exhausted()) PauseAccepting();
-        return;
-      }
-      Deal(std::move(socket));
+  [[nodiscard]] Counts counts(std::uint16_t port) const {
+    for (const auto& door : doors_) {
+      if (door->port != port) continue;
+      return {door->open.load(std::memory_order_relaxed), door->accepted.value(),
+              door->turned_away.value()};
     }
+    return {};
   }
 
  private:
+  // One endpoint. Used by the first loop's thread.
+  struct Door final : Watcher {
+    Door(Impl& of, Endpoint at, SessionFactory makes, Listener bound)
+        : server(of),
+          endpoint(std::move(at)),
+          factory(std::move(makes)),
+          listener(std::move(bound)),
+          port(listener.port()) {}
+
+    // Somebody has connected.
+    void OnEvents(std::uint32_t /*events*/) override {
+      for (int i = 0; i < kAcceptedMax && listener.open(); ++i) {
+        Descriptor socket = listener.Accept();
+        if (!socket.open()) {
+          if (listener.exhausted()) server.PauseAccepting(*this);
+          return;
+        }
+        server.Deal(std::move(socket), *this);
+      }
+    }
+
+    Impl& server;
+    const Endpoint endpoint;
+    const SessionFactory factory;
+    Listener listener;
+    const std::uint16_t port;
+    MonotonicTime warn_not_before{};
+    std::atomic<std::size_t> open{0};
+    OwnedCounter accepted;
+    OwnedCounter turned_away;
+  };
+
   // Runs `work` on the loop's thread. False when it was not done by `deadline`; it may still
   // run then.
   static bool RunOn(Loop& loop, std::function<void()> work, MonotonicTime deadline) {
@@ -132,12 +160,12 @@ class Server::Impl final : public Watcher {
     return true;
   }
 
-  // Until everybody in the queue is accepted, and the listener closed.
+  // Until everybody in the queues is accepted, and the listeners are closed.
   bool AwaitEmptyQueue(MonotonicTime deadline) {
     for (;;) {
       const auto empty = std::make_shared<std::atomic<bool>>(false);
       if (!RunOn(
-              *loops_.front(), [this, empty] { *empty = EmptyQueue(); }, deadline))
+              *loops_.front(), [this, empty] { *empty = EmptyQueues(); }, deadline))
         return false;
       if (*empty) return true;
       std::this_thread::sleep_for(kDrainPoll);
@@ -148,47 +176,57 @@ class Server::Impl final : public Watcher {
 
   // Out of file descriptors, most likely: trying again at once would only burn the core that
   // the open connections need to finish.
-  void PauseAccepting() {
+  void PauseAccepting(Door& door) {
     const MonotonicTime now = acceptor().now();
-    if (now >= warn_not_before_) {
-      warn_not_before_ = now + kWarnEvery;
-      Log(LogLevel::kWarn, "net", "accept on port {}: {}", port(), listener_.failure());
+    if (now >= door.warn_not_before) {
+      door.warn_not_before = now + kWarnEvery;
+      Log(LogLevel::kWarn, "net", "accept on port {}: {}", door.listener.port(),
+          door.listener.failure());
     }
-    acceptor().Change(listener_.fd(), 0, *this);
-    acceptor().At(now + kAcceptPause, [this] {
-      if (listener_.open()) acceptor().Change(listener_.fd(), kReadable, *this);
+    acceptor().Change(door.listener.fd(), 0, door);
+    acceptor().At(now + kAcceptPause, [this, &door] {
+      if (door.listener.open()) acceptor().Change(door.listener.fd(), kReadable, door);
     });
   }
 
   // On the first loop's thread. False while there are not enough file descriptors: those that
   // are open end one by one.
-  bool EmptyQueue() {
+  bool EmptyQueues() {
+    return std::all_of(doors_.begin(), doors_.end(),
+                       [this](const auto& door) { return EmptyQueue(*door); });
+  }
+
+  bool EmptyQueue(Door& door) {
     // Whoever comes faster than we accept must not keep us here.
-    for (int i = 0; i < Listener::kBacklog; ++i) {
-      Descriptor socket = listener_.Accept();
-      if (!socket.open() && listener_.exhausted()) return false;
+    for (int i = 0; i < Listener::kBacklog && door.listener.open(); ++i) {
+      Descriptor socket = door.listener.Accept();
+      if (!socket.open() && door.listener.exhausted()) return false;
       if (!socket.open()) break;
-      Deal(std::move(socket));
+      Deal(std::move(socket), door);
     }
-    listener_.Close();
+    door.listener.Close();
     return true;
   }
 
-  void Deal(Descriptor socket) {
-    accepted_.Add(1);
+  void Deal(Descriptor socket, Door& door) {
+    door.accepted.Add(1);
     if (connections_.fetch_add(1, std::memory_order_relaxed) >= options_.connections_max) {
       connections_.fetch_sub(1, std::memory_order_relaxed);
-      turned_away_.Add(1);
-      return TurnAway(std::move(socket));
+      door.turned_away.Add(1);
+      return TurnAway(std::move(socket), door.endpoint.busy_answer);
     }
+    door.open.fetch_add(1, std::memory_order_relaxed);
     Loop& loop = *loops_[next_loop_++ % loops_.size()];
-    if (&loop == loops_.front().get()) return loop.Adopt(std::move(socket), factory_);
+    if (&loop == loops_.front().get()) {
+      return loop.Adopt(std::move(socket), door.endpoint, door.factory, door.open);
+    }
     const auto moved = std::make_shared<Descriptor>(std::move(socket));
-    loop.reactor().Post([this, &loop, moved] { loop.Adopt(std::move(*moved), factory_); });
+    loop.reactor().Post([&loop, &door, moved] {
+      loop.Adopt(std::move(*moved), door.endpoint, door.factory, door.open);
+    });
   }
 
-  void TurnAway(Descriptor socket) const {
-    const std::string& answer = options_.busy_answer;
+  static void TurnAway(Descriptor socket, std::string_view answer) {
     ::send(socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
     ::shutdown(socket.get(), SHUT_WR);
     // A request that is here already would turn the close into a reset.
@@ -197,32 +235,21 @@ class Server::Impl final : public Watcher {
   }
 
   const ServerOptions options_;
-  const SessionFactory factory_;
   std::atomic<std::size_t> connections_{0};
+  std::vector<std::unique_ptr<Door>> doors_;  // Fixed once the loops run, which use them.
   std::vector<std::unique_ptr<Loop>> loops_;
-  // The first loop's thread.
-  Listener listener_;
-  std::size_t next_loop_ = 0;
-  OwnedCounter accepted_;
-  OwnedCounter turned_away_;
-  MonotonicTime warn_not_before_{};
+  std::size_t next_loop_ = 0;  // The first loop's thread.
 };
 
-Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
-                                              SessionFactory factory) {
-  auto impl = std::make_unique<Impl>(options, std::move(factory));
-  if (Status listening = impl->Listen(); !listening.ok()) return listening;
-  impl->Run();
-  return std::unique_ptr<Server>(new Server(std::move(impl)));
-}
-
-Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::Server(const ServerOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 Server::~Server() = default;
 
-std::uint16_t Server::port() const { return impl_->port(); }
+Result<std::uint16_t> Server::Listen(const Endpoint& endpoint, SessionFactory factory) {
+  return impl_->Listen(endpoint, std::move(factory));
+}
+void Server::Run() { impl_->Run(); }
 std::size_t Server::connections() const { return impl_->connections(); }
-std::uint64_t Server::accepted() const { return impl_->accepted(); }
-std::uint64_t Server::turned_away() const { return impl_->turned_away(); }
+Server::Counts Server::counts(std::uint16_t port) const { return impl_->counts(port); }
 bool Server::Drain(std::chrono::milliseconds timeout) { return impl_->Drain(timeout); }
 
 }  // namespace keymill::net

@@ -89,7 +89,7 @@ TEST(ServerDrainTest, ADrainAnswersWhatLiesBehindAParkedRequest) {
 // and it must not be what keeps the server.
 TEST(ServerDrainTest, ADrainAnswersNewConnectionsWhileOldOnesAreServed) {
   Shared shared;
-  const auto server = StartServer(shared, {.threads = 2});
+  const auto server = StartServer(shared, {}, {.threads = 2});
   const std::uint16_t port = server->port();
   Client busy(port);
   ASSERT_TRUE(busy.Send("park\n"));
@@ -200,7 +200,7 @@ TEST(ServerDrainTest, ADrainLeavesIdleConnectionsOpenWhileOthersOfThemAreUsed) {
 
 TEST(ServerDrainTest, ADrainWithNothingInFlightIsImmediate) {
   Shared shared;
-  const auto server = StartServer(shared, {.threads = 2});
+  const auto server = StartServer(shared, {}, {.threads = 2});
   const MonotonicTime began = SystemClock().Monotonic();
   EXPECT_TRUE(server->Drain(20s));
   EXPECT_LT(SystemClock().Monotonic() - began, 400ms);

@@ -32,7 +32,7 @@ TEST(ServerTest, AnswersInOrder) {
 
 TEST(ServerTest, ServesManyConnectionsOnSeveralLoops) {
   Shared shared;
-  const auto server = StartServer(shared, {.threads = 3});
+  const auto server = StartServer(shared, {}, {.threads = 3});
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 300; ++i) clients.push_back(std::make_unique<Client>(server->port()));
   for (int round = 0; round < 3; ++round) {
@@ -104,9 +104,9 @@ TEST(ServerTest, ARequestThatDoesNotArriveIsTimedOutHoweverItDrips) {
 // The loop stood still, and all deadlines have passed: who has sent its request is answered.
 TEST(ServerTest, AStandstillOfTheLoopTimesNobodyOut) {
   Shared shared;
-  ServerOptions options;
-  options.idle_timeout = options.request_timeout = 300ms;
-  const auto server = StartServer(shared, options);
+  Endpoint endpoint;
+  endpoint.idle_timeout = endpoint.request_timeout = 300ms;
+  const auto server = StartServer(shared, endpoint);
   Client blocker(server->port());
   Client idle(server->port());
   Client begun(server->port());
@@ -139,7 +139,7 @@ TEST(ServerTest, AReaderThatTakesNothingIsClosed) {
 TEST(ServerTest, TurnsAwayWhoIsOneTooMany) {
   Shared shared;
   const auto server =
-      StartServer(shared, {.connections_max = 2, .busy_answer = "503 come back later\n"});
+      StartServer(shared, {.busy_answer = "503 come back later\n"}, {.connections_max = 2});
   Client first(server->port());
   Client second(server->port());
   for (Client* const client : {&first, &second}) {
@@ -161,18 +161,49 @@ TEST(ServerTest, TurnsAwayWhoIsOneTooMany) {
   EXPECT_EQ(fourth.ReadLine(), "a\n");
 }
 
+// Each endpoint has its own protocol and its own deadlines; the loops and the limit are shared.
+TEST(ServerTest, SeveralEndpointsShareTheLoops) {
+  Shared patient;
+  Shared hasty;
+  Server server({.threads = 2, .connections_max = 2});
+  const auto slow = server.Listen({.busy_answer = "no room here\n"}, LineSessions(patient));
+  const auto fast = server.Listen({.idle_timeout = 50ms}, LineSessions(hasty));
+  ASSERT_TRUE(slow.ok() && fast.ok());
+  ASSERT_NE(*slow, *fast);
+  server.Run();
+  Client stays(*slow);
+  ASSERT_TRUE(stays.Send("echo a\n"));
+  ASSERT_EQ(stays.ReadLine(), "a\n");
+  {
+    Client goes(*fast);
+    Client third(*slow);
+    EXPECT_EQ(third.ReadToEnd(), "no room here\n");
+    EXPECT_EQ(goes.ReadToEnd(), "");  // Idle for too long.
+  }
+  ASSERT_TRUE(stays.Send("echo b\n"));
+  EXPECT_EQ(stays.ReadLine(), "b\n");
+  EXPECT_EQ(server.counts(*slow).accepted, 2U);
+  EXPECT_EQ(server.counts(*slow).turned_away, 1U);
+  EXPECT_EQ(server.counts(*slow).open, 1U);
+  EXPECT_EQ(server.counts(*fast).accepted, 1U);
+  EXPECT_EQ(server.counts(1).accepted, 0U) << "nobody listens there";
+  EXPECT_TRUE(server.Drain(20s));
+  for (const auto& port : {*slow, *fast}) {
+    Client late;
+    EXPECT_FALSE(late.Connect(port)) << "both listeners are closed";
+  }
+}
+
 TEST(ServerTest, APortInUseIsNamed) {
   Shared shared;
   const auto server = StartServer(shared);
-  const auto second =
-      Server::Start({.port = server->port()}, [](Waker) { return std::unique_ptr<Session>(); });
+  Server other({});
+  const auto second = other.Listen({.port = server->port()}, LineSessions(shared));
   ASSERT_EQ(second.code(), Code::kAlreadyExists);
   EXPECT_NE(second.status().message().find(std::to_string(server->port())), std::string::npos);
-  const auto nowhere =
-      Server::Start({.address = "nonsense"}, [](Waker) { return std::unique_ptr<Session>(); });
+  const auto nowhere = other.Listen({.address = "nonsense"}, LineSessions(shared));
   EXPECT_EQ(nowhere.code(), Code::kInvalidArgument);
-  const auto elsewhere =
-      Server::Start({.address = "192.0.2.1"}, [](Waker) { return std::unique_ptr<Session>(); });
+  const auto elsewhere = other.Listen({.address = "192.0.2.1"}, LineSessions(shared));
   EXPECT_EQ(elsewhere.code(), Code::kInvalidArgument);
 }
 
@@ -213,7 +244,7 @@ TEST(ServerTest, AHalfClosedClientGetsItsReplies) {
 
 TEST(ServerTest, AnyThreadMayWakeASession) {
   Shared shared;
-  const auto server = StartServer(shared, {.threads = 2});
+  const auto server = StartServer(shared, {}, {.threads = 2});
   Client client(server->port());
   for (int i = 0; i < 50; ++i) {
     ASSERT_TRUE(client.Send("echo before\npark\necho after\n"));
@@ -299,7 +330,7 @@ TEST(ServerTest, LastWordsSurviveInputThatNobodyReads) {
 
 TEST(ServerTest, ADyingServerCutsOffWhatIsOpen) {
   Shared shared;
-  auto server = StartServer(shared, {.threads = 2});
+  auto server = StartServer(shared, {}, {.threads = 2});
   std::vector<std::unique_ptr<Client>> clients;
   for (const std::string line : {"echo a\n", "park\n", "big 100000000\n", "nap 60000\n", "echo"}) {
     clients.push_back(std::make_unique<Client>(server->port()));

@@ -147,13 +147,29 @@ class LineSession final : public Session {
   bool draining_ = false;
 };
 
-inline std::unique_ptr<Server> StartServer(Shared& shared, const ServerOptions& options = {}) {
-  Result<std::unique_ptr<Server>> server =
-      Server::Start(options, [&shared](Waker waker) -> std::unique_ptr<Session> {
-        return std::make_unique<LineSession>(shared, std::move(waker));
-      });
-  EXPECT_TRUE(server.ok()) << server.status().message();
-  return server.ok() ? *std::move(server) : nullptr;
+inline SessionFactory LineSessions(Shared& shared) {
+  return [&shared](Waker waker) -> std::unique_ptr<Session> {
+    return std::make_unique<LineSession>(shared, std::move(waker));
+  };
+}
+
+// One endpoint, whose port it knows.
+class LineServer : public Server {
+ public:
+  LineServer(Shared& shared, const Endpoint& endpoint, const ServerOptions& options)
+      : Server(options), port_(Listen(endpoint, LineSessions(shared))) {
+    EXPECT_TRUE(port_.ok()) << port_.status().message();
+    Run();
+  }
+  [[nodiscard]] std::uint16_t port() const { return port_.ok() ? *port_ : 0; }
+
+ private:
+  const Result<std::uint16_t> port_;
+};
+
+inline std::unique_ptr<LineServer> StartServer(Shared& shared, const Endpoint& endpoint = {},
+                                               const ServerOptions& options = {}) {
+  return std::make_unique<LineServer>(shared, endpoint, options);
 }
 
 // A blocking client. Whatever does not happen within seconds fails its test.
