@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "load/http_protocol.h"
+#include "load/resp_protocol.h"
 
 namespace keymill::load {
 namespace {
@@ -37,7 +38,6 @@ bool IsPlain(std::string_view text) {
 
 // HOST, HOST:PORT, [V6] or [V6]:PORT.
 Status ReadAuthority(std::string_view authority, Target& target) {
-  target.port = "80";
   std::string_view host = authority;
   std::string_view rest;
   if (authority.starts_with('[')) {
@@ -66,15 +66,25 @@ Result<Target> ParseTarget(std::string_view url, const TargetRequest& request) {
   Target target;
   target.url = url;
   std::string_view rest = url;
-  if (const std::size_t scheme = url.find("://"); scheme != std::string_view::npos) {
-    if (url.substr(0, scheme) != "http") {
-      return Bad(url, fmt::format("{} is not spoken here; use http", url.substr(0, scheme)));
+  bool resp = false;
+  if (const std::size_t end = url.find("://"); end != std::string_view::npos) {
+    const std::string_view scheme = url.substr(0, end);
+    resp = scheme == "redis";
+    if (scheme != "http" && !resp) {
+      return Bad(url, fmt::format("{} is not spoken here; use http or redis", scheme));
     }
-    rest.remove_prefix(scheme + 3);
+    rest.remove_prefix(end + 3);
   }
+  target.port = resp ? "6380" : "80";
   const std::string_view authority = rest.substr(0, rest.find('/'));
   const std::string_view path = rest.substr(authority.size());
   if (Status status = ReadAuthority(authority, target); !status.ok()) return status;
+  if (resp) {
+    if (path.size() > 1) return Bad(url, "a redis URL has no path here; name the keyspace");
+    target.protocol = std::make_shared<RespProtocol>(
+        request.keyspace.empty() ? "default" : request.keyspace, request.count);
+    return target;
+  }
   if (!IsPlain(path)) return Bad(url, "the path holds bytes that must be %-encoded");
   if (request.keyspace.empty()) {
     target.protocol =

@@ -34,6 +34,7 @@ struct TargetRequest {
 
 // Reads http://HOST[:PORT][/PATH]; HOST:PORT alone will do. Without a path it is GET
 // /get-key. With a keyspace it is POST /v1/keyspaces/K/keys?count=N.
+// redis://HOST[:PORT] is KEYMILL.MINT over RESP, of `default` without a keyspace.
 // Errors: kInvalidArgument, with the URL and what is wrong with it.
 Result<Target> ParseTarget(std::string_view url, const TargetRequest& request);
 

@@ -41,10 +41,17 @@ TEST(TargetTest, AKeyspaceIsAskedByPost) {
               StartsWith("POST /v1/keyspaces/orders/keys?count=7 HTTP/1.1\r\n"));
 }
 
+TEST(TargetTest, RedisIsAskedOverResp) {
+  EXPECT_EQ(ParseTarget("redis://h", {})->port, "6380");
+  EXPECT_EQ(RequestOf("redis://h:1"), "*2\r\n$12\r\nKEYMILL.MINT\r\n$7\r\ndefault\r\n");
+  EXPECT_THAT(RequestOf("redis://h:1", {.keyspace = "orders", .count = 7}),
+              HasSubstr("$6\r\norders\r\n$5\r\nCOUNT\r\n$1\r\n7\r\n"));
+}
+
 TEST(TargetTest, WhatIsNoUrlIsNamed) {
   for (const char* wrong :
        {"", "http://", "http://:80", "http://h:", "http://h:0", "http://h:65536", "http://h:x",
-        "http://[::1", "http://h/a b", "https://h", "redis://h", "http://h/x\r\ny"}) {
+        "http://[::1", "http://h/a b", "https://h", "redis://h/0", "http://h/x\r\ny"}) {
     const auto target = ParseTarget(wrong, {});
     ASSERT_FALSE(target.ok()) << wrong;
     EXPECT_EQ(target.code(), Code::kInvalidArgument);
