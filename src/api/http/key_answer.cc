@@ -44,6 +44,21 @@ void AppendKeysAnswer(std::string& output, KeyFormat format, std::string_view ke
   if (json) output += kBehind;
 }
 
+std::string KeysBody(KeyFormat format, std::string_view keyspace, std::string_view lines) {
+  if (format == KeyFormat::kText) return std::string(lines);
+  std::string body;
+  body.append(kBefore).append(keyspace).append(kBetween);
+  lines.remove_suffix(1);
+  for (const char c : lines) {
+    if (c == '\n') {
+      body += KeySeparator(KeyFormat::kJson);
+    } else {
+      body += c;
+    }
+  }
+  return body.append(kBehind);
+}
+
 void AppendKeyAnswers(std::string& output, KeyFormat format, std::string_view keyspace,
                       std::string_view lines, std::size_t size) {
   const std::size_t count = lines.size() / (size + 1);

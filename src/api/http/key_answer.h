@@ -28,6 +28,10 @@ std::string_view KeySeparator(KeyFormat format);
 void AppendKeysAnswer(std::string& output, KeyFormat format, std::string_view keyspace,
                       std::string_view keys, const ReplyContext& context);
 
+// The body of such an answer with keys that have an end of line behind each. Only kText and kJson.
+// REQUIRES: there is at least one.
+std::string KeysBody(KeyFormat format, std::string_view keyspace, std::string_view lines);
+
 // Whole answers with one key each, to HTTP/1.1 requests whose connection goes on. `lines` are
 // keys, `size` bytes each, with an end of line behind each.
 // REQUIRES: there is at least one; not for kStream.

@@ -20,15 +20,6 @@ constexpr std::size_t kPiece = 64 * 1024;
 thread_local std::string spare_body;
 constexpr std::size_t kSpareMax = 256 * 1024;
 
-Reply MintProblem(mint::Keyspace& keyspace, const Status& verdict) {
-  if (verdict.code() != Code::kFailedPrecondition) return StatusProblem(verdict);
-  if (keyspace.stats().state == KeyspaceState::kRetired) {
-    return Problem(410, "keyspace-retired", "Keyspace retired", verdict.message());
-  }
-  // The instance's own trouble, such as a damaged witness: its log says more.
-  return StatusProblem({Code::kUnavailable, verdict.message()});
-}
-
 }  // namespace
 
 MintJob::MintJob(const Service& service, mint::Keyspace& keyspace, const MintWish& wish,
@@ -84,7 +75,7 @@ Progress MintJob::FillBody(const ReplyContext& context, std::string& output) {
   while (left_ > 0) {
     const std::uint64_t count = std::min(left_, kBatch);
     const std::size_t before = body_.size();
-    body_.resize(before + count * (keyspace_.codec().size_max() + separator.size()));
+    body_.resize(before + count * (keyspace_.key_size_max() + separator.size()));
     const auto written =
         keyspace_.TakeKeys(static_cast<std::uint32_t>(count), separator, body_.data() + before);
     body_.resize(before + written.bytes);
@@ -130,7 +121,7 @@ bool MintJob::AppendPiece(const ReplyContext& context, std::string& output) {
   constexpr std::string_view kSizePlace = "00000000\r\n";
   const std::size_t before = output.size();
   if (!started_) AppendStreamHead(output, context);
-  const std::size_t line_size = keyspace_.codec().size_max() + 1;
+  const std::size_t line_size = keyspace_.key_size_max() + 1;
   const std::uint64_t count = std::min<std::uint64_t>(left_, kPiece / line_size);
   const std::size_t chunk = output.size();
   output.resize(chunk + kSizePlace.size() + count * line_size);
@@ -155,7 +146,7 @@ Progress MintJob::Conclude(const ReplyContext& context, std::string& output) {
   if (format_ == KeyFormat::kJson && !body_.empty()) {
     AppendKeysAnswer(output, format_, keyspace_.name(), body_, context);
   } else {
-    const Reply problem = MintProblem(keyspace_, verdict_);
+    const Reply problem = KeysProblem(verdict_, keyspace_.name(), keyspace_.stats().state);
     status_ = problem.status;
     AppendReply(output, problem, context);
   }

@@ -225,7 +225,8 @@ constexpr std::string_view kStream =
     "Accept: text/plain\r\n\r\n";
 
 void Empty(mint::Keyspace& keyspace) {
-  while (keyspace.Take(1000).count > 0) {
+  std::string keys(1000 * keyspace.key_size_max(), '\0');
+  while (keyspace.TakeKeys(1000, "", keys.data()).keys > 0) {
   }
 }
 
@@ -265,7 +266,7 @@ TEST(MintWaitingTest, TheTimeThatAReaderTakesDoesNotCountAgainstItsStream) {
   Empty(*server.engine().Find("default"));
   client.Step();
   ASSERT_TRUE(client.parked());
-  clock.Advance(server.service().options().request_timeout);
+  clock.Advance(server.service().Deadline() - clock.Monotonic());
   client.Step();
   EXPECT_TRUE(client.closed()) << "but standing still is limited";
 }
@@ -301,7 +302,7 @@ TEST(MintWaitingTest, AQuarantinedKeyspaceStops) {
   Client client(server);
   EXPECT_EQ(client.Ask("GET", "/get-key").status, 200);
   const std::string id = server.engine().Find("default")->id();
-  ASSERT_TRUE(server.store().inner().Quarantine(id, "testing", clock.Monotonic() + 1s).ok());
+  ASSERT_TRUE(server.store().inner().Quarantine(id, "testing", {}, clock.Monotonic() + 1s).ok());
   clock.Advance(10s);
   server.Refill();
   const Response response = client.Ask("GET", "/get-key");
@@ -326,6 +327,40 @@ TEST(MintWaitingTest, ARetiredKeyspaceIsGone) {
     EXPECT_EQ(again.status, 410);
     EXPECT_EQ(Json::parse(again.body).at("type"), "keyspace-retired");
   }
+}
+
+TEST(MintWaitingTest, OfAMovedStoreItIsSaidThatItWasMoved) {
+  const FakeClock clock;
+  TestServer server(clock);
+  Client client(server);
+  EXPECT_EQ(client.Ask("GET", "/get-key").status, 200);
+  ASSERT_TRUE(
+      server.store().inner().Seal("etcd://inner.example", false, clock.Monotonic() + 1s).ok());
+  Response response;
+  for (int i = 0; i < 1000 && response.status != 503; ++i) {
+    server.Refill();
+    response = client.Ask("POST", WithCount("10000"));
+  }
+  const auto expect_moved = [](const Response& answer, const std::string& name) {
+    EXPECT_EQ(answer.status, 503);
+    const Json problem = Json::parse(answer.body);
+    EXPECT_EQ(problem.at("type"), "store-unavailable");
+    EXPECT_EQ(problem.at("detail"),
+              "keyspace " + name +
+                  " was moved to another store, with which this instance has to be started; its "
+                  "log says which");
+    EXPECT_EQ(answer.header("retry-after"), "60");
+  };
+  expect_moved(response, "default");
+  expect_moved(client.Ask("GET", "/get-key"), "default");
+  expect_moved(client.Ask("DELETE", "/v1/keyspaces/orders"), "orders");
+  expect_moved(client.AskJson("PUT", "/v1/keyspaces/fresh", R"({"kind":"shuffled"})"), "fresh");
+  for (const char* const path :
+       {"/v1/keyspaces/default", "/v1/keyspaces", "/readyz?verbose", "/readyz"}) {
+    EXPECT_EQ(client.Ask("GET", path).body.find("inner.example"), std::string::npos) << path;
+  }
+  EXPECT_NE(client.Ask("GET", "/readyz?verbose").body.find("was moved to another store"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -9,72 +9,70 @@
 
 #include <fmt/format.h>
 
+#include "api/details.h"
 #include "api/http/index_page.h"
 #include "api/http/keyspace_json.h"
 #include "api/http/session.h"
 #include "api/status_map.h"
 #include "base/json.h"
+#include "mint/kinds.h"
 #include "mint/recipe_words.h"
 
 namespace keymill::api::http {
 namespace {
 
-constexpr std::size_t kDeferredMax = 4096;
-constexpr std::size_t kPagesMax = 64;
-constexpr std::size_t kMissingMax = 1024;
-constexpr std::chrono::milliseconds kMissingFor{250};
-
 Reply NoSuchCheck(std::string_view checks) {
   return Problem(404, "not-found", "No such check", fmt::format("checks: {}", checks));
-}
-
-Reply JsonReply(int status, std::string json) {
-  json += '\n';
-  return {.status = status,
-          .content_type = kJsonType,
-          .body = std::move(json),
-          .headers = std::string(kNoStore)};
 }
 
 // Why nothing can be minted from `keyspace`, now or soon; OK when something can.
 Status LastingVerdict(mint::Keyspace& keyspace) {
   Status verdict = keyspace.Verdict();
-  if (verdict.code() == Code::kExhausted && keyspace.stats().ahead > 0) return {};
+  const mint::Keyspace::Stats stats = keyspace.stats();
+  const bool sealed = !verdict.ok() && stats.state == KeyspaceState::kSealed;
+  // What was granted before is handed out to the end.
+  if ((verdict.code() == Code::kExhausted || sealed) && (stats.ahead > 0 || stats.endless)) {
+    return {};
+  }
+  if (sealed) return {Code::kUnavailable, MovedDetail(keyspace.name())};
+  // Nothing is wrong with it: it makes keys of what callers bring.
+  if (verdict.code() == Code::kInvalidArgument) return {};
   const std::string_view fixed = PublicDetail(verdict.code());
   return fixed.empty() ? verdict : Status(verdict.code(), std::string(fixed));
 }
 
+// Of a sealed keyspace the reason is the address of another store, which may be internal.
+std::string PublicJson(mint::KeyspaceInfo info) {
+  if (info.record.state == KeyspaceState::kSealed) info.record.reason.clear();
+  return KeyspaceJson(info);
+}
+
+// Whether the store was sealed: it then tells so of every keyspace that was open.
+bool IsMoved(mint::Engine& mill) {
+  const Result<std::vector<mint::KeyspaceInfo>> infos = mill.List();
+  return infos.ok() && std::any_of(infos->begin(), infos->end(), [](const auto& info) {
+           return info.record.state == KeyspaceState::kSealed;
+         });
+}
+
 }  // namespace
 
-Service::Service(ServiceOptions options, const Clock& clock)
-    : options_(std::move(options)),
-      clock_(clock),
-      request_timeout_(options_.request_timeout),
-      worker_(kDeferredMax),
-      pages_(kPagesMax) {}
+Service::Service(ServiceOptions options, Backend& backend)
+    : options_(std::move(options)), backend_(backend) {}
+
+Service::~Service() { backend_.Stop(); }
 
 net::SessionFactory Service::Sessions() {
   return
       [this](net::Waker waker) { return std::make_unique<HttpSession>(*this, std::move(waker)); };
 }
 
-std::shared_ptr<Service::Deferred> Service::Defer(Work work, net::Waker wake) {
-  return Post(worker_, std::move(work), std::move(wake));
-}
-
-std::shared_ptr<Service::Deferred> Service::DeferPage(Work work, net::Waker wake) {
-  return Post(pages_, std::move(work), std::move(wake));
-}
-
-std::shared_ptr<Service::Deferred> Service::Post(Worker& worker, Work work, net::Waker wake) {
+std::shared_ptr<Service::Deferred> Service::Defer(Queue queue, Work work, net::Waker wake) {
   auto deferred = std::make_shared<Deferred>();
-  const bool posted = worker.Post([this, deferred, work = std::move(work), wake = std::move(wake)] {
-    if (deferred->abandoned.load(std::memory_order_relaxed)) return;
-    work(*this, *deferred);
-    deferred->done.store(true, std::memory_order_release);
-    wake();
-  });
-  return posted ? deferred : nullptr;
+  const bool begun = backend_.Run(
+      queue, deferred, [this, &answer = *deferred, work = std::move(work)] { work(*this, answer); },
+      std::move(wake));
+  return begun ? deferred : nullptr;
 }
 
 Reply Service::NoEngine() {
@@ -82,44 +80,15 @@ Reply Service::NoEngine() {
 }
 
 Reply Service::KeyspaceNotFound(std::string_view name) {
-  return StatusProblem(
-      {Code::kNotFound, fmt::format("there is no keyspace \"{0}\". To create it: keymill keyspace "
-                                    "create {0}, or PUT /v1/keyspaces/{0} with a recipe such as "
-                                    "{{\"kind\":\"shuffled\",\"length\":7}}",
-                                    name)});
+  return StatusProblem({Code::kNotFound, NoKeyspaceDetail(name)});
 }
 
-bool Service::RecentlyMissing(const std::string& name) {
-  const MonotonicTime now = clock_.Monotonic();
-  const auto found = missing_.find(name);
-  if (found == missing_.end()) return false;
-  if (now < found->second) return true;
-  missing_.erase(found);
-  return false;
-}
-
-void Service::LookUp(const std::string& name, Deferred& deferred) {
-  mint::Engine* const mill = engine();
-  if (mill == nullptr) {
-    deferred.reply = NoEngine();
-    return;
-  }
-  if (mill->Find(name) == nullptr && RecentlyMissing(name)) {
-    deferred.reply = KeyspaceNotFound(name);
-    return;
-  }
-  Result<mint::Keyspace*> found = mill->Lookup(name);
-  if (found.ok()) {
-    deferred.keyspace = *found;
-    return;
-  }
-  if (found.code() != Code::kNotFound) {
-    deferred.reply = StatusProblem(found.status());
-    return;
-  }
-  if (missing_.size() >= kMissingMax) missing_.clear();
-  missing_[name] = clock_.Monotonic() + kMissingFor;
-  deferred.reply = KeyspaceNotFound(name);
+mint::Keyspace* Service::LookUp(const std::string& name, Reply& refusal) {
+  const Result<mint::Keyspace*> found = backend_.LookUp(name);
+  if (found.ok()) return *found;
+  refusal =
+      found.code() == Code::kNotFound ? KeyspaceNotFound(name) : StatusProblem(found.status());
+  return nullptr;
 }
 
 Reply Service::ListKeyspaces(const ListPage& page) {
@@ -137,7 +106,7 @@ Reply Service::ListKeyspaces(const ListPage& page) {
   std::string json = "{\"keyspaces\":[";
   for (const mint::KeyspaceInfo& info : shown) {
     if (json.back() != '[') json += ',';
-    json += KeyspaceJson(info);
+    json += PublicJson(info);
   }
   json += ']';
   if (left > shown.size()) json += fmt::format(",\"next\":{}", JsonQuote(name(shown.back())));
@@ -150,7 +119,7 @@ Reply Service::ShowKeyspace(const std::string& name) {
   Result<mint::KeyspaceInfo> info = mill->Describe(name);
   if (info.code() == Code::kNotFound) return KeyspaceNotFound(name);
   if (!info.ok()) return StatusProblem(info.status());
-  return JsonReply(200, KeyspaceJson(*info));
+  return JsonReply(200, PublicJson(*std::move(info)));
 }
 
 Reply Service::CreateKeyspace(const std::string& name, std::string_view body) {
@@ -168,11 +137,17 @@ Reply Service::CreateKeyspace(const std::string& name, std::string_view body) {
   if (!created.ok() && created.code() != Code::kFailedPrecondition) {
     return StatusProblem(created.status());
   }
+  if (!created.ok() && mint::IsStoredByKey(recipe->kind) && !mill->remembers_keys()) {
+    return NotSupportedByStore(created.status().message());
+  }
   Result<mint::KeyspaceInfo> info = mill->Describe(name);
+  if (!created.ok() && !info.ok() && IsMoved(*mill)) return KeyspaceMoved(name);
+  // It is not there, and cannot be: it would meet another one.
+  if (!created.ok() && info.code() == Code::kNotFound) return StatusProblem(created.status());
   if (!info.ok()) return StatusProblem(info.status());
   if (info->record.state == KeyspaceState::kRetired) return KeyspaceRetired(name);
   if (!created.ok()) return StatusProblem(created.status());  // It has another recipe.
-  Reply reply = JsonReply(created->fresh ? 201 : 200, KeyspaceJson(*info));
+  Reply reply = JsonReply(created->fresh ? 201 : 200, PublicJson(*std::move(info)));
   if (created->fresh) reply.headers += fmt::format("Location: /v1/keyspaces/{}\r\n", name);
   return reply;
 }
@@ -182,23 +157,34 @@ Reply Service::RetireKeyspace(const std::string& name) {
   if (mill == nullptr) return NoEngine();
   Status retired = mill->Retire(name);
   if (retired.code() == Code::kNotFound) return KeyspaceNotFound(name);
+  if (retired.code() == Code::kFailedPrecondition && IsMoved(*mill)) return KeyspaceMoved(name);
   if (!retired.ok()) return StatusProblem(retired);
   return ShowKeyspace(name);
 }
 
 Reply Service::Explain(const std::string& keyspace, const std::string& key) {
-  mint::Engine* const mill = engine();
-  if (mill == nullptr) return NoEngine();
-  if (Result<mint::Keyspace*> found = mill->Lookup(keyspace); !found.ok()) {
-    return found.code() == Code::kNotFound ? KeyspaceNotFound(keyspace)
-                                           : StatusProblem(found.status());
-  }
-  Result<mint::Explanation> explanation = mill->Explain(keyspace, key);
+  Reply refusal;
+  if (LookUp(keyspace, refusal) == nullptr) return refusal;
+  Result<mint::Explanation> explanation = engine()->Explain(keyspace, key);
   if (explanation.code() == Code::kNotFound) {
     return Problem(404, "key-not-found", "No such key", explanation.status().message());
   }
   if (!explanation.ok()) return StatusProblem(explanation.status());
-  return JsonReply(200, ExplanationJson(*explanation, key));
+  Reply reply = JsonReply(200, ExplanationJson(*explanation, key));
+  // What a DELETE may name in If-Match.
+  if (explanation->record) {
+    reply.headers += fmt::format("ETag: \"{}\"\r\n", explanation->record->generation);
+  }
+  return reply;
+}
+
+Reply Service::ShowBounds(const std::string& keyspace, const TimeRange& range) {
+  mint::Engine* const mill = engine();
+  if (mill == nullptr) return NoEngine();
+  const Result<mint::Engine::Bounds> bounds = mill->BoundsOf(keyspace, range.from_ms, range.to_ms);
+  if (bounds.code() == Code::kNotFound) return KeyspaceNotFound(keyspace);
+  if (!bounds.ok()) return StatusProblem(bounds.status());
+  return JsonReply(200, BoundsJson(keyspace, range, *bounds));
 }
 
 Reply Service::Index(std::string_view accept, std::string_view host) {
@@ -235,6 +221,15 @@ Status Service::GetKeyVerdict() const {
   return keyspace == nullptr ? Status() : LastingVerdict(*keyspace);
 }
 
+std::string Service::AcceptedRisk() const {
+  mint::Engine* const mill = engine();
+  if (mill == nullptr) return "";
+  const std::string risk = mill->store_safety().accepted_risk();
+  if (risk.empty()) return "";
+  return fmt::format("[!]store unsafe, accepted: {} ({})\n",
+                     mill->store_safety().accepted_because(), risk);
+}
+
 std::string Service::TroubledKeyspaces() const {
   std::string lines;
   mint::Engine* const mill = engine();
@@ -256,9 +251,8 @@ Reply Service::Ready(std::string_view name, std::string_view only, bool verbose,
     Status status;
   };
   std::vector<Check> checks;
-  checks.push_back({"drain", draining_.load(std::memory_order_relaxed)
-                                 ? Status(Code::kUnavailable, "draining")
-                                 : Status()});
+  checks.push_back(
+      {"drain", backend_.draining() ? Status(Code::kUnavailable, "draining") : Status()});
   checks.push_back({"mint", mill == nullptr
                                 ? Status(Code::kUnavailable, "the store has not been reached yet")
                                 : mill->Ready()});
@@ -277,7 +271,7 @@ Reply Service::Ready(std::string_view name, std::string_view only, bool verbose,
   }
   if (!found) return NoSuchCheck("drain, mint, keyspace");
   // One keyspace's trouble must not take the instance out of rotation, but is worth a look.
-  if (verbose && only.empty()) report += TroubledKeyspaces();
+  if (verbose && only.empty()) report += AcceptedRisk() + TroubledKeyspaces();
   report += fmt::format("{} check {}\n", name, passed ? "passed" : "failed");
   Reply reply{.status = passed ? 200 : 503,
               .content_type = kTextType,

@@ -220,7 +220,7 @@ TEST(ServiceTest, ProbesSayWhetherItLivesAndMints) {
   EXPECT_EQ(client.Ask("HEAD", "/readyz").status, 200);
   EXPECT_EQ(client.Ask("POST", "/readyz").status, 405);
 
-  server.service().SetDraining();
+  server.service().backend().SetDraining();
   const Response draining = client.Ask("GET", "/readyz");
   EXPECT_EQ(draining.status, 503);
   EXPECT_EQ(draining.body,
@@ -253,19 +253,21 @@ TEST(ServiceTest, AKeyspaceThatIsOverFailsTheProbeOnlyIfGetKeyNeedsIt) {
   EXPECT_NE(verbose.find("[!]keyspace few: keyspace few is exhausted"), std::string::npos)
       << verbose;
 
-  Service service({.version = "1", .default_keyspace = "few"}, clock);
-  service.SetEngine(&server.engine());
+  Backend backend;
+  backend.SetEngine(&server.engine());
+  Service service({.version = "1", .default_keyspace = "few"}, backend);
   const Reply failed = service.Ready("readyz", "", false, {});
   EXPECT_EQ(failed.status, 503);
   EXPECT_NE(failed.body.find("[-]keyspace failed: "), std::string::npos) << failed.body;
   EXPECT_EQ(service.Ready("readyz", "mint", false, {}).status, 200);
   EXPECT_EQ(service.Ready("readyz", "", false, {"keyspace"}).status, 200);
-  service.SetDraining();
+  backend.SetDraining();
   EXPECT_EQ(service.Ready("readyz", "", false, {"keyspace"}).status, 503);
   EXPECT_EQ(service.Ready("readyz", "", false, {"drain", "keyspace"}).status, 200);
 
-  Service other({.router = {.forge = false}, .version = "1", .default_keyspace = "few"}, clock);
-  other.SetEngine(&server.engine());
+  Backend serving;
+  serving.SetEngine(&server.engine());
+  Service other({.router = {.forge = false}, .version = "1", .default_keyspace = "few"}, serving);
   EXPECT_EQ(other.Ready("readyz", "", false, {}).status, 200);  // There is no /get-key.
 }
 
@@ -278,7 +280,8 @@ TEST(ServiceTest, AKeyspaceThatStillHoldsItsLastKeysIsReady) {
   keyspace.RefillFailed({Code::kExhausted, "keyspace default is exhausted"});
   ASSERT_GT(keyspace.stats().ahead, 0U);
   EXPECT_EQ(client.Ask("GET", "/readyz").status, 200);
-  while (keyspace.Take(1000).count > 0) {
+  std::string keys(1000 * keyspace.key_size_max(), '\0');
+  while (keyspace.TakeKeys(1000, "", keys.data()).keys > 0) {
   }
   EXPECT_EQ(client.Ask("GET", "/readyz").status, 503);
 }
@@ -291,7 +294,7 @@ TEST(ServiceTest, AQuarantinedDefaultIsNotReady) {
   server.engine().Find("default")->RefillFailed({Code::kQuarantined, "the store went back"});
   EXPECT_EQ(client.Ask("GET", "/readyz").status, 503);
   EXPECT_EQ(client.Ask("GET", "/readyz?exclude=keyspace").status, 200);
-  server.service().SetDraining();
+  server.service().backend().SetDraining();
   EXPECT_EQ(client.Ask("GET", "/readyz?exclude=keyspace").status, 503);
   EXPECT_EQ(client.Ask("GET", "/readyz?exclude=keyspace&exclude=drain").status, 200);
   EXPECT_EQ(client.Ask("GET", "/readyz?exclude=drain&exclude=keyspace").status, 200);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "api/http/cross_site.h"
+#include "api/http/documents.h"
 #include "api/http/parameters.h"
 
 namespace keymill::api::http {
@@ -53,10 +54,6 @@ Reply WrongMethod(const Route& route) {
                  fmt::format("Allow: {}\r\n", route.allow));
 }
 
-Reply WrongType(std::string_view detail) {
-  return Problem(415, "unsupported-media-type", ReasonPhrase(415), detail);
-}
-
 Reply TooManyKeys(std::uint64_t count, bool text) {
   return Problem(
       413, "too-many-keys", "Too many keys",
@@ -73,7 +70,10 @@ std::uint64_t Nanoseconds(MonotonicTime::duration time) {
 }  // namespace
 
 HttpSession::HttpSession(Service& service, net::Waker waker)
-    : service_(service), waker_(std::move(waker)), counters_(service.metrics().Mine()) {}
+    : service_(service),
+      waker_(std::move(waker)),
+      counters_(service.metrics().Mine()),
+      reader_({.body_of = BodyMax}) {}
 
 HttpSession::~HttpSession() {
   if (errand_) errand_->deferred->abandoned.store(true, std::memory_order_relaxed);
@@ -179,7 +179,7 @@ std::size_t HttpSession::AnswerAtOnce(std::size_t requests, std::string& output)
   std::array<char, kRepeatsMax*(keys::kKeySizeMax + 1)> buffer;
   const auto written = keyspace.TakeKeys(static_cast<std::uint32_t>(requests), "\n", buffer.data());
   std::string_view lines(buffer.data(), written.bytes);
-  const bool fixed = keyspace.codec().fixed_size();
+  const bool fixed = keyspace.fixed_key_size();
   while (!lines.empty()) {
     const std::size_t size = lines.find('\n');
     const std::string_view alike = fixed ? lines : lines.substr(0, size + 1);
@@ -252,12 +252,13 @@ Progress HttpSession::Answer(const Reply& reply, std::string& output) {
 }
 
 Progress HttpSession::RunErrand(Service::Work work, std::string& output, const MintWish& wish) {
-  return Await(service_.Defer(std::move(work), waker_), "too many requests wait for the store",
-               output, wish);
+  return Await(service_.Defer(Queue::kKeyspaces, std::move(work), waker_),
+               "too many requests wait for the store", output, wish);
 }
 
 Progress HttpSession::BeginMetrics(std::string& output) {
-  auto page = service_.DeferPage(
+  auto page = service_.Defer(
+      Queue::kPages,
       [](Service& service, Service::Deferred& deferred) { deferred.reply = service.Metrics(); },
       waker_);
   return Await(std::move(page), "too many requests wait for the metrics", output, {});
@@ -280,9 +281,19 @@ Progress HttpSession::AnswerLater(std::function<Reply(Service&)> work, std::stri
       output);
 }
 
+Progress HttpSession::AnswerKeyLater(std::function<Reply(Service&)> work, std::string& output) {
+  auto deferred = service_.Defer(
+      Queue::kKeys,
+      [work = std::move(work)](Service& service, Service::Deferred& prepared) {
+        prepared.reply = work(service);
+      },
+      waker_);
+  return Await(std::move(deferred), "too many requests wait for the store", output, {});
+}
+
 Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& output) {
   const Route route = FindRoute(request, service_.options().router);
-  if (IsCrossSite(request, route.operation == Operation::kGetKey)) {
+  if (IsCrossSite(request, MintsOnGet(route.operation))) {
     return Answer(StatusProblem({Code::kPermissionDenied,
                                  "a browser sent this for a page of another site; such pages may "
                                  "not mint or change anything here"}),
@@ -293,6 +304,50 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
       return BeginMint(service_.options().default_keyspace, {KeyFormat::kBare, 1}, output);
     case Operation::kMint:
       return BeginMintOnV1(request, route.keyspace, output);
+    case Operation::kListKeyspaces:
+      return BeginList(request, output);
+    case Operation::kShowKeyspace:
+      return AnswerLater([k = route.keyspace](Service& service) { return service.ShowKeyspace(k); },
+                         output);
+    case Operation::kRetireKeyspace:
+      return AnswerLater(
+          [k = route.keyspace](Service& service) { return service.RetireKeyspace(k); }, output);
+    case Operation::kExplain:
+      return AnswerKeyLater([k = route.keyspace,
+                             key = route.key](Service& service) { return service.Explain(k, key); },
+                            output);
+    case Operation::kClaim:
+      return BeginClaim(request, route, output);
+    case Operation::kRelease:
+      return BeginRelease(request, route, output);
+    case Operation::kDerive:
+      return BeginDerive(request, route, output);
+    case Operation::kBounds:
+      return BeginBounds(request, route.keyspace, output);
+    case Operation::kCreateKeyspace:
+      return BeginCreate(request, route.keyspace, output);
+    case Operation::kLend:
+      return BeginLend(request, route, output);
+    case Operation::kTakeBack:
+      return BeginTakeBack(request, route, output);
+    case Operation::kGenerateId:
+    case Operation::kPodHealth:
+    case Operation::kLeafSegment:
+    case Operation::kLeafSnowflake:
+    case Operation::kLeafDecode:
+    case Operation::kTinyIds:
+    case Operation::kTinyIdsSimple:
+    case Operation::kTinySegment:
+    case Operation::kTinySegmentSimple:
+      return BeginPeer(request, route, output);
+    default:
+      return DispatchPage(request, route, output);
+  }
+}
+
+Progress HttpSession::DispatchPage(const wire::HttpRequest& request, const Route& route,
+                                   std::string& output) {
+  switch (route.operation) {
     case Operation::kIndex:
       return Answer(service_.Index(request.accept, request.host), output);
     case Operation::kLive:
@@ -303,27 +358,19 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
       return Answer(ReadyReply("healthz", request, route.key), output);
     case Operation::kMetrics:
       return BeginMetrics(output);
-    case Operation::kListKeyspaces:
-      return BeginList(request, output);
-    case Operation::kShowKeyspace:
-      return AnswerLater([k = route.keyspace](Service& service) { return service.ShowKeyspace(k); },
-                         output);
-    case Operation::kRetireKeyspace:
-      return AnswerLater(
-          [k = route.keyspace](Service& service) { return service.RetireKeyspace(k); }, output);
-    case Operation::kExplain:
-      return AnswerLater([k = route.keyspace,
-                          key = route.key](Service& service) { return service.Explain(k, key); },
-                         output);
-    case Operation::kCreateKeyspace:
-      return BeginCreate(request, route.keyspace, output);
+    case Operation::kOpenApi:
+      return Answer(DocumentReply(kOpenApiFile, request.if_none_match), output);
+    case Operation::kDocs:
+      return Answer(route.key.empty() ? DocumentReply(kDocsPage, request.if_none_match)
+                                      : DocsFileReply(route.key, request.if_none_match),
+                    output);
     case Operation::kOptions:
       return Answer(OptionsReply(route), output);
     case Operation::kWrongMethod:
       return Answer(WrongMethod(route), output);
     case Operation::kBadTarget:
       return Answer(Problem(400, "bad-request", ReasonPhrase(400), route.detail), output);
-    case Operation::kUnknownPath:
+    default:
       break;
   }
   return Answer(Problem(404, "not-found", ReasonPhrase(404), "nothing is here; / lists what is"),
@@ -341,6 +388,15 @@ Progress HttpSession::BeginList(const wire::HttpRequest& request, std::string& o
   if (!page.ok()) return Answer(StatusProblem(page.status()), output);
   return AnswerLater(
       [page = *std::move(page)](Service& service) { return service.ListKeyspaces(page); }, output);
+}
+
+Progress HttpSession::BeginBounds(const wire::HttpRequest& request, std::string name,
+                                  std::string& output) {
+  Result<TimeRange> range = ParseTimeRange(request.query);
+  if (!range.ok()) return Answer(StatusProblem(range.status()), output);
+  return AnswerLater([k = std::move(name),
+                      range = *range](Service& service) { return service.ShowBounds(k, range); },
+                     output);
 }
 
 Progress HttpSession::BeginCreate(const wire::HttpRequest& request, std::string name,
@@ -362,6 +418,10 @@ Progress HttpSession::BeginMintOnV1(const wire::HttpRequest& request, std::strin
   const Result<std::uint64_t> count = MintCount(request);
   if (!count.ok()) return Answer(StatusProblem(count.status()), output);
   const bool text = PrefersText(request.accept);
+  if (request.idempotency_key) {
+    const MintWish wish{text ? KeyFormat::kText : KeyFormat::kJson, *count};
+    return BeginMintOnce(name, *request.idempotency_key, wish, output);
+  }
   if (*count > (text ? kTextKeysMax : kJsonKeysMax)) {
     return Answer(TooManyKeys(*count, text), output);
   }
@@ -384,7 +444,7 @@ Progress HttpSession::BeginMint(std::string_view name, const MintWish& wish, std
   }
   return RunErrand(
       [k = std::string(name)](Service& service, Service::Deferred& deferred) {
-        service.LookUp(k, deferred);
+        deferred.keyspace = service.LookUp(k, deferred.reply);
       },
       output, wish);
 }

@@ -72,14 +72,26 @@ class HttpSession final : public net::Session {
   [[nodiscard]] bool busy() const { return errand_ || job_; }
 
   Progress Dispatch(const wire::HttpRequest& request, std::string& output);
+  // What has nothing to do with keys.
+  Progress DispatchPage(const wire::HttpRequest& request, const Route& route, std::string& output);
   Reply ReadyReply(std::string_view name, const wire::HttpRequest& request, std::string_view only);
   Progress BeginList(const wire::HttpRequest& request, std::string& output);
+  Progress BeginBounds(const wire::HttpRequest& request, std::string name, std::string& output);
   Progress BeginCreate(const wire::HttpRequest& request, std::string name, std::string& output);
   Progress BeginMintOnV1(const wire::HttpRequest& request, std::string_view name,
                          std::string& output);
   Progress BeginMint(std::string_view name, const MintWish& wish, std::string& output);
   Progress RunJob(mint::Keyspace& keyspace, const MintWish& wish, MonotonicTime deadline,
                   std::string& output);
+  // A mint request that a retry may repeat.
+  Progress BeginMintOnce(std::string_view name, std::string_view retry, const MintWish& wish,
+                         std::string& output);
+  Progress BeginClaim(const wire::HttpRequest& request, const Route& route, std::string& output);
+  Progress BeginRelease(const wire::HttpRequest& request, const Route& route, std::string& output);
+  Progress BeginDerive(const wire::HttpRequest& request, const Route& route, std::string& output);
+  Progress BeginLend(const wire::HttpRequest& request, const Route& route, std::string& output);
+  Progress BeginTakeBack(const wire::HttpRequest& request, const Route& route, std::string& output);
+  Progress BeginPeer(const wire::HttpRequest& request, const Route& route, std::string& output);
   Progress BeginMetrics(std::string& output);
   // Waits for an answer that another thread prepares; null is answered with `refusal`.
   Progress Await(std::shared_ptr<Service::Deferred> deferred, std::string_view refusal,
@@ -87,6 +99,8 @@ class HttpSession final : public net::Session {
   Progress RunErrand(Service::Work work, std::string& output, const MintWish& wish = {});
   // Lets the worker prepare the answer.
   Progress AnswerLater(std::function<Reply(Service&)> work, std::string& output);
+  // The same for work on a key.
+  Progress AnswerKeyLater(std::function<Reply(Service&)> work, std::string& output);
   Progress Answer(const Reply& reply, std::string& output);
 
   void RefuseInput(int status, std::string_view detail, std::string& output);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/http/http_test_support.h"
+#include "mint/counter_keyspace.h"
 
 namespace keymill::api::http {
 namespace {
@@ -43,7 +44,8 @@ TEST(SessionTest, ARepeatedRequestIsAnsweredLikeTheFirst) {
   FakeClock clock;  // Nobody refills beside us: what has to be waited for looks different.
   TestServer server(clock);
   constexpr std::uint32_t kEnough = 1U << 20;
-  ASSERT_TRUE(server.engine().Find("default")->AddBlock({"plenty", kEnough, kEnough, {1, 1}}, {}));
+  auto& keys = dynamic_cast<mint::CounterKeyspace&>(*server.engine().Find("default"));
+  ASSERT_TRUE(keys.AddBlock({"plenty", kEnough, kEnough, {1, 1}}, {}));
   Client client(server);
   for (const std::string_view request :
        {std::string_view("GET /get-key HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -114,7 +116,8 @@ TEST(SessionTest, ARepeatedRequestWaitsForABlockLikeAnyOther) {
   client.Send(kGetKey);
   EXPECT_EQ(client.Take().status, 200);
   mint::Keyspace& keyspace = *server.engine().Find("default");
-  while (keyspace.Take(1000).count > 0) {
+  std::string keys(1000 * keyspace.key_size_max(), '\0');
+  while (keyspace.TakeKeys(1000, "", keys.data()).keys > 0) {
   }
   client.Feed(kGetKey);
   EXPECT_TRUE(client.parked());
@@ -384,7 +387,8 @@ TEST(SessionTest, ASessionMayEndWhileItsErrandRuns) {
 
 TEST(SessionTest, WithoutAnEngineEverythingButTheProbesIsUnavailable) {
   TestServer server;
-  Service service({.version = "1"});
+  Backend backend;
+  Service service({.version = "1"}, backend);
   const auto signal = std::make_shared<Signal>();
   HttpSession session(service, [signal] { signal->Raise(); });
   for (const auto& [request, status] :
