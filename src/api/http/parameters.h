@@ -4,8 +4,10 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +36,43 @@ struct ListPage {
 // ?limit=100&after=orders, both optional.
 // Errors: kInvalidArgument, naming the parameter and what it may be.
 Result<ListPage> ParseListPage(std::string_view query);
+
+// Moments, in milliseconds since 1970: from the first up to, and without, the second.
+struct TimeRange {
+  std::int64_t from_ms = 0;
+  std::int64_t to_ms = 0;
+};
+// ?from=2026-01-01&to=2026-02-01T12:00:00Z, both needed.
+// Errors: kInvalidArgument, naming the parameter and what it may be.
+Result<TimeRange> ParseTimeRange(std::string_view query);
+
+// The owner of a claim: a JSON body ({"owner":"maria"}) or none, which is "".
+// Errors: kInvalidArgument, naming what is wrong.
+Result<std::string> ParseOwner(std::string_view body);
+
+// What a key is to be made from: {"content":"https://example.com/","salt":"user-7"}.
+struct Content {
+  std::string content;
+  std::string salt;  // "" when none was sent.
+};
+// Errors: kInvalidArgument, naming what is wrong and what to send.
+Result<Content> ParseContent(std::string_view body);
+
+// The generation that If-Match names as an ETag, "3" with its quotes; nothing for *, which is any.
+// Errors: kInvalidArgument for everything else, weak tags and lists included.
+Result<std::optional<std::uint64_t>> ParseGeneration(std::string_view if_match);
+
+// A block that is asked for: ?count=1000&ttl=600, or the same as JSON, both optional.
+struct LoanWish {
+  std::uint32_t count = 1000;
+  std::chrono::seconds time{600};
+};
+// Errors: kInvalidArgument, naming the parameter and what it may be.
+Result<LoanWish> ParseLoanWish(const wire::HttpRequest& request);
+
+// How many numbers of a block were used: ?used=17.
+// Errors: kInvalidArgument, also when it is missing.
+Result<std::uint64_t> ParseUsed(std::string_view query);
 
 // Whether a body may be read as JSON: it has the type or none, or there is nothing to read.
 bool MayBeJson(const wire::HttpRequest& request);
