@@ -150,7 +150,8 @@ TEST(HttpMetricsTest, ThePageIsServedWhenThereIsOne) {
   TestServer without;
   Client client(without);
   EXPECT_EQ(client.Ask("GET", "/metrics").status, 404);
-  Service service({.version = "1", .metrics_page = [] { return "a 1\n"; }});
+  Backend backend;
+  Service service({.version = "1", .metrics_page = [] { return "a 1\n"; }}, backend);
   std::promise<void> written;
   HttpSession session(service, [&written] { written.set_value(); });
   std::string output;

@@ -22,6 +22,7 @@
 
 #include "keymill/store.h"
 
+#include "api/api_test_support.h"
 #include "api/http/service.h"
 #include "api/http/session.h"
 #include "base/mutex.h"
@@ -31,101 +32,7 @@
 
 namespace keymill::api::http {
 
-// A flag that one thread raises and another waits for. Outlives whoever is late.
-class Signal {
- public:
-  void Raise() {
-    const MutexLock lock(mu_);
-    raised_ = true;
-    changed_.NotifyAll();
-  }
-  bool Lower() {
-    const MutexLock lock(mu_);
-    return std::exchange(raised_, false);
-  }
-  // False when nobody raised it in time.
-  bool Await() {
-    const MonotonicTime deadline = SystemClock().Monotonic() + std::chrono::seconds(20);
-    const MutexLock lock(mu_);
-    while (!raised_) {
-      if (!changed_.WaitUntil(mu_, deadline) && !raised_) return false;
-    }
-    return true;
-  }
-
- private:
-  Mutex mu_;
-  CondVar changed_;
-  bool raised_ KEYMILL_GUARDED_BY(mu_) = false;
-};
-
-// A memory store that is away when it is told to be.
-class FaultyStore final : public Store {
- public:
-  std::atomic<bool> down{false};
-  std::atomic<bool> stuck{false};  // Calls do not return until `released` is raised.
-  Signal entered;                  // A stuck call has begun.
-  Signal released;
-
-  explicit FaultyStore(const Clock& clock) : store_(store::OpenMemoryStore(clock)) {}
-  Store& inner() { return *store_; }
-
-  Result<StoreIdentity> Identity(MonotonicTime deadline) override {
-    return Try([&] { return store_->Identity(deadline); });
-  }
-  Result<Established> Establish(const EstablishRequest& request, MonotonicTime deadline) override {
-    return Try([&] { return store_->Establish(request, deadline); });
-  }
-  Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
-                                        MonotonicTime deadline) override {
-    return Try([&] { return store_->CreateKeyspace(keyspace, deadline); });
-  }
-  Result<KeyspaceRecord> FindKeyspace(std::string_view name, MonotonicTime deadline) override {
-    return Try([&] { return store_->FindKeyspace(name, deadline); });
-  }
-  Result<std::vector<KeyspaceRecord>> ListKeyspaces(MonotonicTime deadline) override {
-    return Try([&] { return store_->ListKeyspaces(deadline); });
-  }
-  Result<KeyspaceRecord> RetireKeyspace(std::string_view name, MonotonicTime deadline) override {
-    return Try([&] { return store_->RetireKeyspace(name, deadline); });
-  }
-  Result<Block> Reserve(const ReserveRequest& request, MonotonicTime deadline) override {
-    return Try([&] { return store_->Reserve(request, deadline); });
-  }
-  Result<Witness> GiveBack(const GiveBackRequest& request, MonotonicTime deadline) override {
-    return Try([&] { return store_->GiveBack(request, deadline); });
-  }
-  Result<std::optional<LedgerRow>> FindBlock(std::string_view keyspace, std::uint64_t number,
-                                             MonotonicTime deadline) override {
-    return Try([&] { return store_->FindBlock(keyspace, number, deadline); });
-  }
-  Result<std::vector<LedgerRow>> ListLedger(std::string_view keyspace, std::uint64_t from,
-                                            std::uint32_t rows_max,
-                                            MonotonicTime deadline) override {
-    return Try([&] { return store_->ListLedger(keyspace, from, rows_max, deadline); });
-  }
-  Status Quarantine(std::string_view keyspace, std::string_view reason,
-                    MonotonicTime deadline) override {
-    return store_->Quarantine(keyspace, reason, deadline);
-  }
-  Result<RecoverReport> Recover(std::string_view keyspace, const Witness& floor,
-                                MonotonicTime deadline) override {
-    return Try([&] { return store_->Recover(keyspace, floor, deadline); });
-  }
-
- private:
-  template <typename Call>
-  auto Try(Call call) -> decltype(call()) {
-    if (stuck) {
-      entered.Raise();
-      released.Await();
-    }
-    if (down) return Status(Code::kUnavailable, "reach the store: connection refused");
-    return call();
-  }
-
-  const std::unique_ptr<Store> store_;
-};
+struct Keyless {};
 
 // A service with keyspaces `default` (shuffled) and `orders` (1, 2, 3, …). With the system's
 // clock a thread refills; with a fake one only Refill does.
@@ -133,6 +40,11 @@ class TestServer {
  public:
   TestServer() : TestServer(SystemClock(), true) {}
   explicit TestServer(const FakeClock& clock) : TestServer(clock, false) {}
+  // Of a store that remembers no keys by name.
+  explicit TestServer(Keyless /*unused*/) : TestServer(SystemClock(), true, true) {}
+  // With a thread that refills.
+  explicit TestServer(ServiceOptions options)
+      : TestServer(SystemClock(), true, false, std::move(options)) {}
 
   mint::Engine& engine() { return *engine_; }
   Service& service() { return service_; }
@@ -153,9 +65,12 @@ class TestServer {
   }
 
  private:
-  TestServer(const Clock& clock, bool background)
-      : background_(background), service_({.version = "1.2.3"}, clock) {
-    auto store = std::make_unique<FaultyStore>(clock);
+  TestServer(const Clock& clock, bool background, bool keyless = false,
+             ServiceOptions http = {.version = "1.2.3"})
+      : background_(background),
+        backend_(std::chrono::milliseconds(2'000), clock),
+        service_(std::move(http), backend_) {
+    auto store = std::make_unique<FaultyStore>(clock, keyless);
     store_ = store.get();
     mint::EngineOptions options;
     options.background = background;
@@ -166,13 +81,14 @@ class TestServer {
     Recipe orders = DefaultRecipe(Kind::kSequence);
     orders.alphabet = "decimal";
     Create("orders", orders);
-    service_.SetEngine(engine_.get());
+    backend_.SetEngine(engine_.get());
   }
 
   const bool background_;
   FaultyStore* store_ = nullptr;
   std::unique_ptr<mint::Engine> engine_;
-  Service service_;  // After the engine: its worker must end first.
+  Backend backend_;
+  Service service_;  // After the engine: work must end first.
 };
 
 struct Response {
@@ -237,7 +153,8 @@ inline Response TakeResponse(std::string_view& bytes, bool head = false) {
     return response;
   }
   const std::string length = response.header("content-length");
-  EXPECT_EQ(length.empty(), response.status == 100 || response.status == 204);
+  const bool bodiless = response.status == 100 || response.status == 204 || response.status == 304;
+  EXPECT_EQ(length.empty(), bodiless);
   const std::size_t size = head || length.empty() ? 0 : std::stoul(length);
   response.whole = bytes.size() >= size;
   response.body = bytes.substr(0, size);

@@ -16,19 +16,27 @@ struct Entry {
   bool link;  // Whether a browser may simply follow it.
 };
 
-constexpr std::array<Entry, 11> kEntries = {{
+constexpr std::array<Entry, 19> kEntries = {{
     {"POST", "/v1/keyspaces/default/keys?count=5", "mint keys (Accept: text/plain for lines)",
      false},
     {"GET", "/v1/keyspaces/default/keys/{key}", "explain a key", false},
+    {"PUT", "/v1/keyspaces/default/keys/{alias}", "claim a key of your own choice", false},
+    {"DELETE", "/v1/keyspaces/{name}/keys/{key}", "give a key of a pool back", false},
+    {"POST", "/v1/keyspaces/{name}/derive", "the key of a content", false},
     {"GET", "/v1/keyspaces", "all keyspaces, capacity and forecast", true},
     {"GET", "/v1/keyspaces/default", "one keyspace", true},
     {"PUT", "/v1/keyspaces/{name}", "create a keyspace", false},
     {"DELETE", "/v1/keyspaces/{name}", "retire a keyspace, for ever", false},
+    {"POST", "/v1/keyspaces/{name}/blocks", "a block of numbers, for clients that cache", false},
+    {"DELETE", "/v1/keyspaces/{name}/blocks/{id}", "give the rest of a block back", false},
     {"GET", "/get-key", "one key of the default keyspace, bare", false},
+    {"GET", "/generate-id", "one id of the keyspace ids, as a JSON number", false},
     {"GET", "/livez", "is the process alive", true},
     {"GET", "/readyz?verbose", "can it mint", true},
     {"GET", "/healthz", "the same, for older probes", true},
     {"GET", "/metrics", "figures for Prometheus", true},
+    {"GET", "/docs", "all of this, to read and to try", true},
+    {"GET", "/openapi.json", "the same for programs (OpenAPI 3.1)", true},
 }};
 
 }  // namespace

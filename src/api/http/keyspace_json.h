@@ -12,6 +12,7 @@
 
 #include "keymill/status.h"
 
+#include "api/http/parameters.h"
 #include "mint/engine.h"
 #include "mint/recipe_words.h"
 
@@ -19,6 +20,11 @@ namespace keymill::api::http {
 
 std::string KeyspaceJson(const mint::KeyspaceInfo& info);
 std::string ExplanationJson(const mint::Explanation& explanation, std::string_view key);
+// A key that somebody has claimed; `owner` may be "".
+std::string ClaimJson(std::string_view keyspace, std::string_view key, std::string_view owner);
+std::string DerivedJson(std::string_view keyspace, const mint::Engine::Derived& derived);
+std::string BoundsJson(std::string_view keyspace, const TimeRange& range,
+                       const mint::Engine::Bounds& bounds);
 
 // "2026-11-15T04:05:06Z"
 std::string IsoTime(std::int64_t ms);
@@ -31,5 +37,8 @@ Result<std::vector<mint::RecipeWord>> ParseWords(std::string_view json);
 // A flat JSON object of integers, each as it was written: {"count":5}.
 // Errors: as ParseWords, and for any other value, naming it.
 Result<std::vector<std::pair<std::string, std::string>>> ParseIntegers(std::string_view json);
+
+// The same of strings: {"owner":"maria"}.
+Result<std::vector<std::pair<std::string, std::string>>> ParseStrings(std::string_view json);
 
 }  // namespace keymill::api::http

@@ -79,6 +79,21 @@ TEST(KeyspaceJsonTest, ReadsIntegersAsTheyWereSent) {
             "body: a is 1e400: no number is that large here");
 }
 
+TEST(KeyspaceJsonTest, ReadsStringsAndNothingElse) {
+  const auto words = ParseStrings(R"({"a":"5","b":"\u20ac\n"})");
+  ASSERT_TRUE(words.ok());
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(*words, (Pairs{{"a", "5"}, {"b", "\u20ac\n"}}));
+  for (const std::string value :
+       {"1", "-1", "[\"1\"]", "1.5", "18446744073709551617", "true", "null", "{}"}) {
+    EXPECT_EQ(ParseStrings("{\"a\":" + value + "}").status().message(), "body: a must be a string")
+        << value;
+  }
+  for (const std::string json : {"1", "\"a\"", "[]", "[\"a\"]", "true"}) {
+    EXPECT_EQ(ParseStrings(json).status().message(), "body: an object is expected") << json;
+  }
+}
+
 TEST(KeyspaceJsonTest, DepthAndWidthCostNothing) {
   EXPECT_FALSE(ParseWords(std::string(1 << 20, '[')).ok());
   std::string nested;

@@ -9,10 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "api/failure_log.h"
+#include "api/details.h"
 #include "api/status_map.h"
 #include "base/json.h"
-#include "base/log.h"
 
 namespace keymill::api::http {
 namespace {
@@ -59,18 +58,6 @@ void AppendNumber(std::string& output, std::int64_t number) {
   std::array<char, 24> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
   output.append(digits.data(), end);
-}
-
-// For the client; what it should not see goes to the log.
-std::string_view DetailFor(const Status& status) {
-  static FailureLog failures;
-  const std::string_view fixed = PublicDetail(status.code());
-  if (fixed.empty()) return status.message();
-  if (failures.Admits(status.message(), SystemClock().Monotonic())) {
-    Log(status.code() == Code::kInternal ? LogLevel::kError : LogLevel::kWarn, "http", "{}",
-        status.message());
-  }
-  return fixed;
 }
 
 }  // namespace
@@ -175,9 +162,41 @@ Reply Problem(int status, std::string_view slug, std::string_view title, std::st
           .headers = fmt::format("{}{}", kNoStore, headers)};
 }
 
+Reply WrongType(std::string_view detail) {
+  return Problem(415, "unsupported-media-type", ReasonPhrase(415), detail);
+}
+
+Reply JsonReply(int status, std::string json) {
+  json += '\n';
+  return {.status = status,
+          .content_type = kJsonType,
+          .body = std::move(json),
+          .headers = std::string(kNoStore)};
+}
+
 Reply KeyspaceRetired(std::string_view name) {
   return Problem(410, "keyspace-retired", "Keyspace retired",
                  fmt::format("keyspace {} is retired, and its name is never reused", name));
+}
+
+Reply KeyspaceMoved(std::string_view name) {
+  const StatusMapping& row = MapStatus(Code::kUnavailable);
+  // Nothing changes before somebody starts it anew.
+  return Problem(row.http, row.slug, row.title, MovedDetail(name), "Retry-After: 60\r\n");
+}
+
+Reply KeysProblem(const Status& verdict, std::string_view name, KeyspaceState state) {
+  if (verdict.code() != Code::kFailedPrecondition) return StatusProblem(verdict);
+  if (state == KeyspaceState::kRetired) {
+    return Problem(410, "keyspace-retired", "Keyspace retired", verdict.message());
+  }
+  if (state == KeyspaceState::kSealed) return KeyspaceMoved(name);
+  // The instance's own trouble, such as a damaged witness: its log says more.
+  return StatusProblem({Code::kUnavailable, verdict.message()});
+}
+
+Reply NotSupportedByStore(std::string_view detail) {
+  return Problem(501, "not-supported-by-store", "Not supported by the store", detail);
 }
 
 Reply StatusProblem(const Status& status) {
@@ -186,7 +205,7 @@ Reply StatusProblem(const Status& status) {
   if (row.retry_after_seconds > 0) {
     headers = fmt::format("Retry-After: {}\r\n", row.retry_after_seconds);
   }
-  return Problem(row.http, row.slug, row.title, DetailFor(status), headers);
+  return Problem(row.http, row.slug, row.title, ClientDetail(status, "http"), headers);
 }
 
 }  // namespace keymill::api::http

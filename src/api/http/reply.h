@@ -10,6 +10,7 @@
 
 #include "keymill/clock.h"
 #include "keymill/status.h"
+#include "keymill/store.h"
 
 namespace keymill::api::http {
 
@@ -57,8 +58,24 @@ void AppendReply(std::string& output, const Reply& reply, const ReplyContext& co
 Reply Problem(int status, std::string_view slug, std::string_view title, std::string_view detail,
               std::string_view headers = {});
 
+// 415: a body of another type than `detail` asks for.
+Reply WrongType(std::string_view detail);
+
+// 200 or 201, with JSON that lacks its end of line.
+Reply JsonReply(int status, std::string json);
+
 // 410: `name` was retired, and with it everything that could be done with it.
 Reply KeyspaceRetired(std::string_view name);
+
+// 503: `name` is in another store now.
+Reply KeyspaceMoved(std::string_view name);
+
+// Why keys of `name`, which is in that state, cannot be had, by a verdict that is
+// kFailedPrecondition; StatusProblem for any other.
+Reply KeysProblem(const Status& verdict, std::string_view name, KeyspaceState state);
+
+// 501: what was asked for needs a store that remembers keys one by one.
+Reply NotSupportedByStore(std::string_view detail);
 
 // The problem that a Status is (status_map.h), with Retry-After where it helps. Messages that
 // are not for clients are logged.

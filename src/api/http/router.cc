@@ -4,10 +4,10 @@
 
 #include <array>
 #include <utility>
-#include <vector>
 
 #include "keymill/keyspace.h"
 
+#include "mint/derived_keyspace.h"
 #include "wire/percent.h"
 
 namespace keymill::api::http {
@@ -15,13 +15,25 @@ namespace {
 
 using wire::Method;
 
+enum class Peer : std::uint8_t { kNone, kForge, kGenerateId, kLeaf, kTinyid };
+
+// Peers do not look at the method. HEAD and OPTIONS mint nothing all the same.
+constexpr Method kAnyMethod = Method::kOther;
+
 struct Endpoint {
   std::string_view pattern;  // {k} is a keyspace, {x} anything; both exactly one segment.
   Method method;
   Operation operation;
+  Peer peer = Peer::kNone;
 };
 
-constexpr std::array<Endpoint, 15> kEndpoints = {{
+constexpr std::string_view kDerivePattern = "/v1/keyspaces/{k}/derive";
+
+// JSON may need six bytes for one of the content.
+constexpr std::size_t kDeriveBodyMax = 6 * (mint::kContentSizeMax + mint::kSaltSizeMax) + 1024;
+
+// What is asked for most comes first.
+constexpr std::array<Endpoint, 33> kEndpoints = {{
     {"/", Method::kGet, Operation::kIndex},
     {"/livez", Method::kGet, Operation::kLive},
     {"/livez/{x}", Method::kGet, Operation::kLive},
@@ -30,13 +42,31 @@ constexpr std::array<Endpoint, 15> kEndpoints = {{
     {"/healthz", Method::kGet, Operation::kHealth},
     {"/healthz/{x}", Method::kGet, Operation::kHealth},
     {"/metrics", Method::kGet, Operation::kMetrics},
-    {"/get-key", Method::kGet, Operation::kGetKey},
+    {"/get-key", Method::kGet, Operation::kGetKey, Peer::kForge},
     {"/v1/keyspaces", Method::kGet, Operation::kListKeyspaces},
     {"/v1/keyspaces/{k}", Method::kGet, Operation::kShowKeyspace},
     {"/v1/keyspaces/{k}", Method::kPut, Operation::kCreateKeyspace},
     {"/v1/keyspaces/{k}", Method::kDelete, Operation::kRetireKeyspace},
     {"/v1/keyspaces/{k}/keys", Method::kPost, Operation::kMint},
     {"/v1/keyspaces/{k}/keys/{x}", Method::kGet, Operation::kExplain},
+    {"/v1/keyspaces/{k}/keys/{x}", Method::kPut, Operation::kClaim},
+    {"/v1/keyspaces/{k}/keys/{x}", Method::kDelete, Operation::kRelease},
+    {kDerivePattern, Method::kPost, Operation::kDerive},
+    {"/v1/keyspaces/{k}/bounds", Method::kGet, Operation::kBounds},
+    {"/openapi.json", Method::kGet, Operation::kOpenApi},
+    {"/docs", Method::kGet, Operation::kDocs},
+    {"/docs/{x}", Method::kGet, Operation::kDocs},
+    {"/v1/keyspaces/{k}/blocks", Method::kPost, Operation::kLend},
+    {"/v1/keyspaces/{k}/blocks/{x}", Method::kDelete, Operation::kTakeBack},
+    {"/generate-id", kAnyMethod, Operation::kGenerateId, Peer::kGenerateId},
+    {"/health", kAnyMethod, Operation::kPodHealth, Peer::kGenerateId},
+    {"/api/segment/get/{x}", kAnyMethod, Operation::kLeafSegment, Peer::kLeaf},
+    {"/api/snowflake/get/{x}", kAnyMethod, Operation::kLeafSnowflake, Peer::kLeaf},
+    {"/decodeSnowflakeId", kAnyMethod, Operation::kLeafDecode, Peer::kLeaf},
+    {"/tinyid/id/nextId", kAnyMethod, Operation::kTinyIds, Peer::kTinyid},
+    {"/tinyid/id/nextIdSimple", kAnyMethod, Operation::kTinyIdsSimple, Peer::kTinyid},
+    {"/tinyid/id/nextSegmentId", kAnyMethod, Operation::kTinySegment, Peer::kTinyid},
+    {"/tinyid/id/nextSegmentIdSimple", kAnyMethod, Operation::kTinySegmentSimple, Peer::kTinyid},
 }};
 
 std::string_view MethodName(Method method) {
@@ -49,9 +79,35 @@ std::string_view MethodName(Method method) {
       return "PUT";
     case Method::kDelete:
       return "DELETE";
+    case kAnyMethod:
+      return "GET, POST";
     default:
       return "";
   }
+}
+
+bool IsServed(Peer peer, const RouterOptions& options) {
+  switch (peer) {
+    case Peer::kForge:
+      return options.forge;
+    case Peer::kGenerateId:
+      return options.generate_id;
+    case Peer::kLeaf:
+      return options.leaf;
+    case Peer::kTinyid:
+      return options.tinyid;
+    case Peer::kNone:
+      break;
+  }
+  return true;
+}
+
+bool Accepts(const Endpoint& endpoint, Method method) {
+  const bool reads = method == Method::kHead || method == Method::kOptions;
+  if (endpoint.method == kAnyMethod && !reads) return true;
+  const bool get = endpoint.method == Method::kGet || endpoint.method == kAnyMethod;
+  if (method == Method::kHead && get && !MintsOnGet(endpoint.operation)) return true;
+  return method == endpoint.method;
 }
 
 struct Captures {
@@ -76,9 +132,6 @@ bool Matches(std::string_view pattern, std::string_view path, Captures& captures
   }
 }
 
-// Mints on GET for the sake of an older service, so HEAD must not find it.
-bool HeadAllowed(Operation operation) { return operation != Operation::kGetKey; }
-
 // REQUIRES: the path is well encoded.
 void Decode(const Captures& captures, Route& route) {
   route.keyspace = *wire::PercentDecode(captures.keyspace);
@@ -100,12 +153,10 @@ Route FindRoute(const wire::HttpRequest& request, const RouterOptions& options) 
     return route;
   }
   for (const Endpoint& endpoint : kEndpoints) {
-    if (endpoint.operation == Operation::kGetKey && !options.forge) continue;
     Captures captures;
     if (!Matches(endpoint.pattern, request.path, captures)) continue;
-    const bool head = request.method == Method::kHead && endpoint.method == Method::kGet &&
-                      HeadAllowed(endpoint.operation);
-    if (request.method == endpoint.method || head) {
+    if (!IsServed(endpoint.peer, options)) continue;
+    if (Accepts(endpoint, request.method)) {
       route.operation = endpoint.operation;
       Decode(captures, route);
       return route;
@@ -113,13 +164,48 @@ Route FindRoute(const wire::HttpRequest& request, const RouterOptions& options) 
     route.operation = Operation::kWrongMethod;
     if (!route.allow.empty()) route.allow += ", ";
     route.allow += MethodName(endpoint.method);
-    if (endpoint.method == Method::kGet && HeadAllowed(endpoint.operation)) route.allow += ", HEAD";
+    const bool get = endpoint.method == Method::kGet || endpoint.method == kAnyMethod;
+    if (get && !MintsOnGet(endpoint.operation)) route.allow += ", HEAD";
   }
   if (route.operation == Operation::kWrongMethod && request.method == Method::kOptions) {
     route.operation = Operation::kOptions;
     route.allow += ", OPTIONS";
   }
   return route;
+}
+
+// Those of peers that any method will do for are theirs to describe.
+std::vector<std::string> EndpointNames() {
+  std::vector<std::string> names;
+  names.reserve(kEndpoints.size());
+  for (const Endpoint& endpoint : kEndpoints) {
+    if (endpoint.method == kAnyMethod) continue;
+    names.push_back(std::string(MethodName(endpoint.method)) + ' ' + std::string(endpoint.pattern));
+  }
+  return names;
+}
+
+bool MintsOnGet(Operation operation) {
+  switch (operation) {
+    case Operation::kGetKey:
+    case Operation::kGenerateId:
+    case Operation::kLeafSegment:
+    case Operation::kLeafSnowflake:
+    case Operation::kTinyIds:
+    case Operation::kTinyIdsSimple:
+    case Operation::kTinySegment:
+    case Operation::kTinySegmentSimple:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::size_t BodyMax(const wire::HttpRequest& request) {
+  Captures captures;
+  const bool derive =
+      request.method == Method::kPost && Matches(kDerivePattern, request.path, captures);
+  return derive ? kDeriveBodyMax : wire::HttpLimits().body;
 }
 
 }  // namespace keymill::api::http
