@@ -24,6 +24,7 @@ namespace keymill::app {
 namespace {
 
 constexpr std::size_t kFileSizeMax = 1024 * 1024;
+constexpr std::size_t kSecretSizeMax = 64 * 1024;
 
 Status Refuse(std::string message) { return {Code::kFailedPrecondition, std::move(message)}; }
 
@@ -80,9 +81,62 @@ Status LoadFile(const ConfigInputs& inputs, const Environment& environment, Conf
   return {};
 }
 
-Status LoadVariable(const SettingRow& row, const Environment& environment, Config& config) {
+// Others who can read the file have the secret as well.
+void RemarkOnMode(const std::filesystem::path& path, const EnvironmentValue& variable,
+                  Config& config) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::perms mode = fs::status(path, error).permissions();
+  if (error || (mode & (fs::perms::others_read | fs::perms::others_write)) == fs::perms::none) {
+    return;
+  }
+  config.warnings.push_back(fmt::format("{}: every user of this machine can read {}; chmod 600 {}",
+                                        variable.where, variable.text, variable.text));
+}
+
+// The value in the file that `variable` names.
+Result<EnvironmentValue> ReadSecretFile(const EnvironmentValue& variable,
+                                        const std::string& directory, Config& config) {
+  if (variable.text.empty()) {
+    return Refuse(fmt::format("{}: is empty; expected the path of a file", variable.where));
+  }
+  const auto path = std::filesystem::path(directory) / variable.text;
+  Result<std::string> text = ReadSmallFile(path.string(), kSecretSizeMax);
+  if (!text.ok()) {
+    return Refuse(
+        fmt::format("{}: {}: {}", variable.where, variable.text, text.status().message()));
+  }
+  RemarkOnMode(path, variable, config);
+  // Editors and `echo` end a line; nobody means that to be part of the secret.
+  while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+  return EnvironmentValue{*std::move(text), fmt::format("{}: {}", variable.where, variable.text),
+                          variable.origin, variable.from_dot_env};
+}
+
+// What the environment says of a setting under our own name, be it in a file.
+Result<std::optional<EnvironmentValue>> FindOwn(const SettingRow& row,
+                                                const Environment& environment,
+                                                const ConfigInputs& inputs, Config& config) {
+  auto plain = environment.Find(row.info.env);
+  if (row.info.env_file.empty()) return plain;
+  const auto file = environment.Find(row.info.env_file);
+  if (!file) return plain;
+  if (plain && plain->from_dot_env == file->from_dot_env) {
+    return Refuse(fmt::format("{} and {} are both there; keep one", row.info.env, file->where));
+  }
+  // .env never wins over the real environment.
+  if (plain && file->from_dot_env) return plain;
+  Result<EnvironmentValue> read = ReadSecretFile(*file, inputs.working_directory, config);
+  if (!read.ok()) return read.status();
+  return std::optional(*std::move(read));
+}
+
+Status LoadVariable(const SettingRow& row, const Environment& environment,
+                    const ConfigInputs& inputs, Config& config) {
   Origin& origin = config.origins[std::string(row.info.path)];
-  const auto own = environment.Find(row.info.env);
+  const auto found = FindOwn(row, environment, inputs, config);
+  if (!found.ok()) return found.status();
+  const std::optional<EnvironmentValue>& own = *found;
   const auto legacy = row.info.legacy.empty() ? std::nullopt : environment.Find(row.info.legacy);
   // Our own name wins, except that .env never wins over the real environment.
   const bool legacy_wins =
@@ -103,9 +157,9 @@ Status LoadVariable(const SettingRow& row, const Environment& environment, Confi
   return {};
 }
 
-Status LoadEnvironment(const Environment& environment, Config& config) {
+Status LoadEnvironment(const Environment& environment, const ConfigInputs& inputs, Config& config) {
   for (const SettingRow& row : SettingRows()) {
-    if (Status status = LoadVariable(row, environment, config); !status.ok()) return status;
+    if (Status status = LoadVariable(row, environment, inputs, config); !status.ok()) return status;
   }
   for (const FutureListener& listener : FutureListeners()) {
     const auto value = environment.Find(listener.env);
@@ -144,24 +198,29 @@ std::string FromWhere(const Config& config, const std::string& path) {
   return detail.empty() ? "" : fmt::format(" ({})", detail);
 }
 
+// Whether others could reach the listener at `path` without showing who they are.
+Status CheckListener(const ConfigInputs& inputs, const Config& config, const std::string& path) {
+  const std::string value = SettingValue(config.settings, path);
+  if (value.empty() || config.settings.insecure) return {};
+  const Result<ListenAddress> address = ParseListenAddress(value);
+  if (!address.ok()) return Refuse(address.status().message());
+  if (IsLoopback(address->host)) return {};
+  // A mistyped name is told as such, not as a danger.
+  const Status exists = inputs.check_host ? inputs.check_host(address->host) : Status();
+  if (!exists.ok()) {
+    return Refuse(fmt::format("{}{}: {}", path, FromWhere(config, path), exists.message()));
+  }
+  return Refuse(
+      fmt::format("{}{}: {} can be reached by other machines, and nobody has to show a token; "
+                  "bind to 127.0.0.1 or pass --insecure",
+                  path, FromWhere(config, path), value));
+}
+
 // What no single value shows.
 Status CheckWhole(const ConfigInputs& inputs, const Config& config) {
   const Settings& settings = config.settings;
-  if (!settings.listen_http.empty() && !settings.insecure) {
-    const Result<ListenAddress> address = ParseListenAddress(settings.listen_http);
-    if (!address.ok()) return Refuse(address.status().message());
-    if (!IsLoopback(address->host)) {
-      // A mistyped name is told as such, not as a danger.
-      const Status exists = inputs.check_host ? inputs.check_host(address->host) : Status();
-      if (!exists.ok()) {
-        return Refuse(
-            fmt::format("listen.http{}: {}", FromWhere(config, "listen.http"), exists.message()));
-      }
-      return Refuse(fmt::format(
-          "listen.http{}: {} can be reached by other machines, and nobody has to show a token; "
-          "bind to 127.0.0.1 or pass --insecure",
-          FromWhere(config, "listen.http"), settings.listen_http));
-    }
+  for (const char* const path : {"listen.http", "listen.resp", "listen.grpc"}) {
+    if (Status status = CheckListener(inputs, config, path); !status.ok()) return status;
   }
   if (settings.drain_delay > settings.shutdown_timeout) {
     return Refuse(fmt::format("drain_delay{} is {}, longer than shutdown_timeout{}, which is {}",
@@ -181,7 +240,7 @@ Result<Config> LoadConfig(const ConfigInputs& inputs) {
   const Result<Environment> environment = Environment::Load(inputs);
   if (!environment.ok()) return environment.status();
   if (Status status = LoadFile(inputs, *environment, config); !status.ok()) return status;
-  if (Status status = LoadEnvironment(*environment, config); !status.ok()) return status;
+  if (Status status = LoadEnvironment(*environment, inputs, config); !status.ok()) return status;
   for (const auto& [path, text] : inputs.flags) {
     if (Status status = LoadFlag(path, text, config); !status.ok()) return status;
   }

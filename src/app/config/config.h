@@ -25,14 +25,25 @@ struct Settings {
   // Where HTTP is spoken: HOST:PORT; port 0 picks a free one; "" is off.
   std::string listen_http = "127.0.0.1:8080";
 
+  // Where RESP, the protocol of Redis, is spoken, in the same form. Left at its default it is
+  // skipped with a warning when somebody else has the port.
+  std::string listen_resp = "127.0.0.1:6380";
+
+  // Where gRPC is spoken, likewise; "" is off, and then nothing of it is loaded.
+  std::string listen_grpc;
+
   // The directory of the database and the witness. Relative to the working directory.
   std::string data_dir = "data";
 
-  // Which store is the authority: sqlite:PATH (relative to data_dir) or memory: (tests).
+  // Which store is the authority: sqlite:PATH (relative to data_dir), the URL of a server, which
+  // may hold a password, or memory: (tests).
   std::string store = "sqlite:keymill.db";
 
   // auto: a missing database is created where no witness speaks of one. never: it is refused.
   std::string store_create = "auto";
+
+  // Why a store is used although it can lose what it has acknowledged; "": it is refused.
+  std::string accept_unsafe_store;
 
   // Numbers in the first block that is reserved from the store. Range: [1, 2^24].
   std::uint32_t block_size = 1000;
@@ -42,6 +53,16 @@ struct Settings {
 
   // How long minting should go on at the present rate with the store gone. Range: [1s, 1h].
   std::chrono::milliseconds runway_target{60'000};
+
+  // Fewer available keys than this in a pool, and new ones are made in the background, up to twice
+  // as many. 0: never, somebody runs `keymill pool fill`. Range: [0, 10^9].
+  std::uint32_t pool_low = 10'000;
+
+  // The worker id of keyspaces of kind snowflake; "": any, and by preference the pod's ordinal.
+  std::string worker_id;
+
+  // Whether snowflake ids are made although this clock is far ahead of the store's.
+  bool accept_clock_ahead = false;
 
   // The longest wait for a block before a request is answered 503. Range: [10ms, 60s].
   std::chrono::milliseconds request_timeout{2'000};
@@ -67,10 +88,11 @@ struct Settings {
 
   // Which peers' endpoints are served beside our own: forge (GET /get-key). Those of later
   // versions (generate-id, leaf, tinyid) may be named; they are not served yet.
-  std::vector<std::string> compat = {"forge"};
+  std::vector<std::string> compat = {"forge", "generate-id"};
 
   // Created when absent, and must match when present.
-  std::map<std::string, Recipe> keyspaces = {{"default", DefaultRecipe(Kind::kShuffled)}};
+  std::map<std::string, Recipe> keyspaces = {{"default", DefaultRecipe(Kind::kShuffled)},
+                                             {"ids", DefaultRecipe(Kind::kSnowflake)}};
 };
 
 // Where a value came from.
@@ -86,6 +108,8 @@ struct Config {
   std::map<std::string, Origin> origins;
   // The file that was read, as it was named, relative to the working directory; or "".
   std::string file;
+  // What should be told, though it is no mistake.
+  std::vector<std::string> warnings;
 };
 
 // The outside world, handed in so that tests need none.
@@ -131,6 +155,9 @@ struct SettingInfo {
   std::string_view summary{};     // One line, for --help.
   std::string_view value{};       // What its flag takes, for --help: "DURATION", "N".
   bool reloads = false;           // Whether a running server takes a new value (SIGHUP).
+  // Its name for a file that holds the value, "KEYMILL_STORE_FILE", where the value may hold a
+  // secret; "" otherwise.
+  std::string_view env_file{};
 };
 const std::vector<SettingInfo>& SettingTable();
 
@@ -138,5 +165,9 @@ const std::vector<SettingInfo>& SettingTable();
 // accept. In a file, a $ in it must be doubled.
 // REQUIRES: `path` is in SettingTable().
 std::string SettingValue(const Settings& settings, std::string_view path);
+
+// The same for people and for the log: without a password.
+// REQUIRES: `path` is in SettingTable().
+std::string ShownSetting(const Settings& settings, std::string_view path);
 
 }  // namespace keymill::app

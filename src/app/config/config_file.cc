@@ -199,7 +199,7 @@ class FileApplier {
   }
 
   static std::vector<std::string_view> ListenPaths() {
-    std::vector<std::string_view> paths = {"listen.http"};
+    std::vector<std::string_view> paths = {"listen.http", "listen.resp", "listen.grpc"};
     for (const FutureListener& listener : FutureListeners()) paths.push_back(listener.path);
     return paths;
   }

@@ -11,6 +11,7 @@
 
 #include "app/config/config.h"
 #include "app/config/config_test_support.h"
+#include "embed/stores.h"
 
 namespace keymill::app {
 namespace {
@@ -64,9 +65,11 @@ TEST_F(ConfigRefusalTest, WrongTypes) {
   EXPECT_EQ(OutcomeOf("threads: many\n"),
             "kFailedPrecondition keymill.yml:1:10: threads: expected a whole number in [0, 256], "
             "not \"many\"");
-  EXPECT_EQ(OutcomeOf("store: {sqlite: x}\n"),
-            "kFailedPrecondition keymill.yml:1:8: store: expected sqlite:PATH or memory:, not a "
-            "mapping");
+  EXPECT_EQ(
+      OutcomeOf("store: {sqlite: x}\n"),
+      "kFailedPrecondition keymill.yml:1:8: store: expected sqlite:PATH, the URL of a server, or "
+      "memory:, not a "
+      "mapping");
   EXPECT_EQ(OutcomeOf("data_dir:\nthreads: 1\n"),
             "kFailedPrecondition keymill.yml:1:1: data_dir: expected the path of a directory, not "
             "nothing");
@@ -77,8 +80,8 @@ TEST_F(ConfigRefusalTest, WrongTypes) {
             "kFailedPrecondition keymill.yml:1:9: listen: expected a mapping, such as {http: "
             "\"127.0.0.1:8080\"}, not \"127.0.0.1:80\"");
   EXPECT_EQ(OutcomeOf("compat: {forge: true}\n"),
-            "kFailedPrecondition keymill.yml:1:9: compat: expected a list of words: forge, not a "
-            "mapping");
+            "kFailedPrecondition keymill.yml:1:9: compat: expected a list of words: forge, "
+            "generate-id, leaf, tinyid, not a mapping");
   EXPECT_EQ(OutcomeOf("compat:\n  - forge\n  - [leaf]\n"),
             "kFailedPrecondition keymill.yml:3:5: compat: expected a word, not a list");
   EXPECT_EQ(OutcomeOf("PORT: [1]\n"),
@@ -116,26 +119,23 @@ TEST_F(ConfigRefusalTest, LegacyValuesThatDoNotParse) {
 }
 
 TEST_F(ConfigRefusalTest, ProtocolsAndPeersOfLaterVersions) {
-  EXPECT_EQ(OutcomeOf("listen: {resp: \"127.0.0.1:6380\"}\n"),
-            "kFailedPrecondition keymill.yml:1:16: listen.resp: this version does not speak RESP "
-            "yet; leave it out or set it to \"\"");
-  EXPECT_EQ(OutcomeOf("listen: {grpc: [x]}\n"),
-            "kFailedPrecondition keymill.yml:1:16: listen.grpc: this version does not speak gRPC "
-            "yet; leave it out or set it to \"\"");
-  EXPECT_EQ(OutcomeOf("compat: [forge, generate-id, leaf, tinyid]\n"), "kOk ");
   EXPECT_EQ(
-      OutcomeOf("compat: [forge, tinid]\n"),
-      "kFailedPrecondition keymill.yml:1:17: compat: unknown word \"tinid\"; there is: forge, "
-      "did you mean \"tinyid\"?");
+      OutcomeOf("listen: {links: [x]}\n"),
+      "kFailedPrecondition keymill.yml:1:17: listen.links: this version does not speak short links "
+      "yet; leave it out or set it to \"\"");
+  EXPECT_EQ(OutcomeOf("compat: [forge, generate-id, leaf, tinyid]\n"), "kOk ");
+  EXPECT_EQ(OutcomeOf("compat: [forge, tinid]\n"),
+            "kFailedPrecondition keymill.yml:1:17: compat: unknown word \"tinid\", did you mean "
+            "\"tinyid\"?");
   EXPECT_EQ(OutcomeOf(""), "kOk ");
   EXPECT_EQ(OutcomeOfVariable("KEYMILL_LISTEN_LINKS", "127.0.0.1:8081"),
             "kFailedPrecondition KEYMILL_LISTEN_LINKS: this version does not speak short links "
             "yet; leave it out or set it to \"\"");
-  EXPECT_EQ(OutcomeOfVariable("KEYMILL_LISTEN_RESP", ""), "kOk ");
-  EXPECT_EQ(OutcomeOfFlag("listen.resp", "127.0.0.1:6380"),
-            "kInvalidArgument --listen-resp: this version does not speak RESP yet; leave it out "
-            "or set it to \"\"");
-  EXPECT_EQ(OutcomeOfFlag("listen.resp", ""), "kOk ");
+  EXPECT_EQ(OutcomeOfVariable("KEYMILL_LISTEN_LINKS", ""), "kOk ");
+  EXPECT_EQ(OutcomeOfFlag("listen.links", "127.0.0.1:8081"),
+            "kInvalidArgument --listen-links: this version does not speak short links yet; leave "
+            "it out or set it to \"\"");
+  EXPECT_EQ(OutcomeOfFlag("listen.links", ""), "kOk ");
 }
 
 TEST_F(ConfigRefusalTest, Keyspaces) {
@@ -168,7 +168,8 @@ TEST_F(ConfigRefusalTest, UnknownVariables) {
 
 TEST_F(ConfigRefusalTest, EmptyVariables) {
   EXPECT_EQ(OutcomeOfVariable("KEYMILL_STORE", ""),
-            "kFailedPrecondition KEYMILL_STORE: is empty; expected sqlite:PATH or memory:");
+            "kFailedPrecondition KEYMILL_STORE: is empty; expected sqlite:PATH, the URL of a "
+            "server, or memory:");
   EXPECT_EQ(OutcomeOfVariable("KEYMILL_CONFIG", ""),
             "kFailedPrecondition KEYMILL_CONFIG: is empty; expected the path of a file");
   EXPECT_EQ(OutcomeOfVariable("KEYMILL_THREADS", ""),
@@ -199,6 +200,11 @@ TEST_F(ConfigRefusalTest, AnOpenListener) {
             "machines, and nobody has to show a token; bind to 127.0.0.1 or pass --insecure");
   world_.flags.emplace_back("insecure", "true");
   EXPECT_EQ(world_.Outcome(), "kOk ");
+  world_.flags.clear();
+  EXPECT_EQ(OutcomeOfFlag("listen.grpc", "0.0.0.0:9090"),
+            "kFailedPrecondition listen.grpc (--listen-grpc): 0.0.0.0:9090 can be reached by other "
+            "machines, and nobody has to show a token; bind to 127.0.0.1 or pass --insecure");
+  world_.flags.clear();
   for (const char* address : {"127.0.0.1:0", "127.9.9.9:80", "[::1]:80", "localhost:80", ""}) {
     EXPECT_EQ(OutcomeOfFlag("listen.http", address), "kOk ") << address;
   }
@@ -222,14 +228,33 @@ TEST_F(ConfigRefusalTest, AListenerWhoseNameMeansNothing) {
 
 TEST_F(ConfigRefusalTest, AFileForWhatIsNoSecret) {
   EXPECT_EQ(
-      OutcomeOfVariable("KEYMILL_STORE_FILE", "/run/secrets/store"),
-      "kFailedPrecondition unknown environment variable \"KEYMILL_STORE_FILE\": only a secret "
-      "is read from a file, and this version has none; did you mean KEYMILL_STORE?");
+      OutcomeOfVariable("KEYMILL_LOG_LEVEL_FILE", "/run/secrets/level"),
+      "kFailedPrecondition unknown environment variable \"KEYMILL_LOG_LEVEL_FILE\": only what "
+      "may hold a secret is read from a file: KEYMILL_STORE_FILE; did you mean "
+      "KEYMILL_LOG_LEVEL?");
   EXPECT_EQ(
       OutcomeOfVariable("KEYMILL_TOKEN_FILE", "/run/secrets/token"),
-      "kFailedPrecondition unknown environment variable \"KEYMILL_TOKEN_FILE\": only a secret "
-      "is read from a file, and this version has none");
+      "kFailedPrecondition unknown environment variable \"KEYMILL_TOKEN_FILE\": only what may "
+      "hold a secret is read from a file: KEYMILL_STORE_FILE");
   EXPECT_THAT(OutcomeOfVariable("KEYMILL_FILE", "x"), testing::HasSubstr("KEYMILL_FILE"));
+}
+
+TEST_F(ConfigRefusalTest, AFileForTheStoreThatDoesNotHelp) {
+  EXPECT_EQ(OutcomeOfVariable("KEYMILL_STORE_FILE", ""),
+            "kFailedPrecondition KEYMILL_STORE_FILE: is empty; expected the path of a file");
+  EXPECT_EQ(OutcomeOfVariable("KEYMILL_STORE_FILE", "nosuch"),
+            "kFailedPrecondition KEYMILL_STORE_FILE: nosuch: cannot be opened: No such file or "
+            "directory");
+  world_.Write("url", "mongo://bob:hunter2@db\n");
+  EXPECT_EQ(OutcomeOfVariable("KEYMILL_STORE_FILE", "url"),
+            "kFailedPrecondition KEYMILL_STORE_FILE: url: expected " + embed::StoreForms() +
+                ", not \"mongo://…\"");
+  world_.Write("url", "\n");
+  EXPECT_THAT(OutcomeOfVariable("KEYMILL_STORE_FILE", "url"), testing::HasSubstr("url: is empty"));
+  world_.Write("url", "sqlite:a.db\n");
+  world_.environment = {{"KEYMILL_STORE", "sqlite:b.db"}, {"KEYMILL_STORE_FILE", "url"}};
+  EXPECT_EQ(world_.Outcome(),
+            "kFailedPrecondition KEYMILL_STORE and KEYMILL_STORE_FILE are both there; keep one");
 }
 
 TEST_F(ConfigRefusalTest, ADotEnvThatIsADirectory) {
@@ -248,15 +273,15 @@ TEST_F(ConfigRefusalTest, ADrainLongerThanTheStop) {
 
 TEST_F(ConfigRefusalTest, StoresWithoutTheirPasswords) {
   world_.environment["PASSWORD"] = "hunter2";
-  EXPECT_EQ(OutcomeOf("store: postgres://bob:${PASSWORD}@db/keys\n"),
-            "kFailedPrecondition keymill.yml:1:8: store: this version has no PostgreSQL store, "
-            "which \"postgres://***@db/keys\" asks for; use sqlite:PATH or memory:");
+  EXPECT_EQ(OutcomeOf("store: mongo://bob:${PASSWORD}@db/keys\n"),
+            "kFailedPrecondition keymill.yml:1:8: store: expected " + embed::StoreForms() +
+                ", not \"mongo://…\"");
   EXPECT_EQ(OutcomeOf("threads: postgres://bob:${PASSWORD}@db/keys\n"),
             "kFailedPrecondition keymill.yml:1:10: threads: expected a whole number in [0, 256], "
             "not \"postgres://***@db/keys\"");
   EXPECT_EQ(OutcomeOf(""), "kOk ");
   EXPECT_EQ(OutcomeOfFlag("store", "mongo://bob:hunter2@db"),
-            "kInvalidArgument --store: expected sqlite:PATH or memory:, not \"mongo://***@db\"");
+            "kInvalidArgument --store: expected " + embed::StoreForms() + ", not \"mongo://…\"");
 }
 
 TEST_F(ConfigRefusalTest, FilesThatAreNotThere) {

@@ -36,19 +36,33 @@ struct Explanation {
   std::string_view text;
 };
 
-constexpr std::array<Explanation, 17> kExplanations = {{
+constexpr std::array<Explanation, 23> kExplanations = {{
     {"listen.http",
      "Where HTTP is spoken. Port 0 picks a free one, which --print-ports tells. An address that\n"
      "other machines can reach is refused unless `insecure` is true."},
+    {"listen.resp",
+     "Where RESP is spoken, the protocol of Redis, so that any of its clients can mint. Left at "
+     "its\n"
+     "default it is skipped, with a warning, when another program has the port."},
+    {"listen.grpc",
+     "Where gRPC is spoken, with the same rules; \"\": nowhere, and nothing of it is loaded. Port\n"
+     "9090 is usual."},
     {"data_dir",
      "The directory of the database and the witness, relative to the working directory. Keep it\n"
      "on a disk that survives a restart."},
     {"store",
-     "The authority that hands out blocks of numbers: sqlite:PATH, relative to data_dir, or\n"
-     "memory: for tests, whose keys repeat after a restart."},
+     "The authority that hands out blocks of numbers: sqlite:PATH, relative to data_dir; the URL\n"
+     "of a server that several machines share; or memory: for tests, whose keys repeat after a\n"
+     "restart. Servers: postgres://USER@HOST1,HOST2/DATABASE, mariadb://, redis://, etcd://.\n"
+     "Where the URL holds a password, better name a file that holds it: KEYMILL_STORE_FILE."},
     {"store_create",
      "auto: a missing database is created, unless the witness knows of one. never: it is refused,\n"
      "which is safer once the service is in use."},
+    {"accept_unsafe_store",
+     "A store whose settings let it lose blocks that it has acknowledged is refused, because keys\n"
+     "could then be handed out twice; `keymill doctor` says what to change. A reason given here\n"
+     "makes the server use it all the same, and appears in the log, in /readyz?verbose and as a\n"
+     "metric."},
     {"block_size",
      "Numbers in the first block that is reserved from the store. Larger: fewer trips to the\n"
      "store, and more numbers lost by a crash."},
@@ -58,6 +72,17 @@ constexpr std::array<Explanation, 17> kExplanations = {{
     {"runway_target",
      "How long keys should last at the present rate when the store is gone. Longer: more numbers\n"
      "held in memory, which a crash loses."},
+    {"pool_low",
+     "Of keyspaces of kind pool: with fewer available keys than this, new ones are made in the\n"
+     "background, up to twice as many. 0: never; then `keymill pool fill` does it."},
+    {"worker_id",
+     "The worker id in ids of kind snowflake. Left empty, each instance gets its own from the\n"
+     "store, by preference the pod's ordinal (POD_INDEX, POD_NAME or the host's name). An "
+     "instance\n"
+     "with a fixed one waits until nobody else has it."},
+    {"accept_clock_ahead",
+     "A clock that is more than 10 minutes ahead of the store's makes no snowflake ids, because\n"
+     "they would lie ahead of all that come after. true: it does."},
     {"request_timeout", "The longest that a request waits for a block before it is answered 503."},
     {"threads", "Event loops. 0: one per core."},
     {"connections_max", "Connections open at once. One more is answered 503 and closed."},
@@ -74,10 +99,14 @@ constexpr std::array<Explanation, 17> kExplanations = {{
     {"insecure",
      "true: a listener that other machines can reach is allowed although nobody has to show a\n"
      "token. Only behind something that keeps strangers out."},
-    {"compat", "Peers whose endpoints are served beside our own. forge: GET /get-key."},
+    {"compat",
+     "Peers whose endpoints are served beside our own (docs/migrating.md). forge: /get-key;\n"
+     "generate-id: /generate-id and /health; leaf: /api/segment/get/NAME, /api/snowflake/get/NAME\n"
+     "and /decodeSnowflakeId; tinyid: /tinyid/id/…"},
     {"keyspaces",
      "Created when absent, and must match when present: a recipe is fixed for ever. Words: kind,\n"
-     "alphabet, length, prefix, check, start, blocklist; `keymill plan` tells what they come to."},
+     "alphabet, length, prefix, check and more; `keymill keyspace create --help` explains them,\n"
+     "`keymill plan` tells what they come to."},
 }};
 
 std::string_view Explain(std::string_view path) {
@@ -101,8 +130,9 @@ std::string Comment(std::string_view text, std::string_view indent) {
 std::string Names(const SettingRow& row) {
   std::string names(row.info.flag);
   if (!names.empty()) names += ", ";
-  return fmt::format("{}{}; {}{}", names, row.info.env, row.expected,
-                     row.info.reloads ? "; reloads" : "");
+  names += row.info.env;
+  if (!row.info.env_file.empty()) names += fmt::format(", {}", row.info.env_file);
+  return fmt::format("{}; {}{}", names, row.expected, row.info.reloads ? "; reloads" : "");
 }
 
 std::string Value(const SettingRow& row) {

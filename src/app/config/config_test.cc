@@ -69,6 +69,9 @@ INSTANTIATE_TEST_SUITE_P(
                     LayerCase{"listen.http", "--listen", "KEYMILL_LISTEN_HTTP",
                               "\nlisten: {http: \"127.0.0.1:1\"}\n", "127.0.0.1:1", "127.0.0.1:2",
                               "127.0.0.1:3"},
+                    LayerCase{"listen.grpc", "--listen-grpc", "KEYMILL_LISTEN_GRPC",
+                              "\nlisten: {grpc: \"127.0.0.1:1\"}\n", "127.0.0.1:1", "127.0.0.1:2",
+                              "127.0.0.1:3"},
                     LayerCase{"request_timeout", "--request-timeout", "KEYMILL_REQUEST_TIMEOUT",
                               "\nrequest_timeout: 3s\n", "3s", "4s", "5s"},
                     LayerCase{"log_level", "--log-level", "KEYMILL_LOG_LEVEL",
@@ -114,13 +117,17 @@ TEST_F(ConfigTest, NeedsNoWayToAskTheEnvironment) {
 
 TEST_F(ConfigTest, TheFileCanSetEverything) {
   world_.Write("keymill.yml", R"(
-listen: {http: "localhost:0", resp: "", grpc: "", links: ""}
+listen: {http: "localhost:0", resp: "", grpc: "localhost:1", links: ""}
 data_dir: /tmp/d
 store: "memory:"
 store_create: never
+accept_unsafe_store: a test
 block_size: 1
 block_growth: off
 runway_target: 1h
+pool_low: 0
+worker_id: 17
+accept_clock_ahead: true
 request_timeout: 10ms
 threads: 256
 connections_max: 1000000
@@ -335,6 +342,40 @@ TEST_F(ConfigTest, IgnoresTheVariablesOfKubernetes) {
                         {"KEYMILL_PORT_8080_TCP_ADDR", "10.0.0.7"},
                         {"KEYMILL_HTTP_PORT", "tcp://10.0.0.7:8080"}};
   EXPECT_EQ(world_.Outcome(), "kOk ");
+}
+
+TEST(StoreSettingTest, TheStoreCanStandInAFile) {
+  namespace fs = std::filesystem;
+  ConfigWorld world;
+  world.Write("url", "sqlite:secret.db\r\n");
+  world.environment["KEYMILL_STORE_FILE"] = "url";
+  fs::permissions(world.directory.path() / "url", fs::perms::owner_read);
+  auto config = world.Load();
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config->settings.store, "sqlite:secret.db");
+  EXPECT_EQ(config->origins.at("store").detail, "KEYMILL_STORE_FILE");
+  EXPECT_TRUE(config->warnings.empty());
+
+  fs::permissions(world.directory.path() / "url", fs::perms::others_read, fs::perm_options::add);
+  config = world.Load();
+  ASSERT_TRUE(config.ok());
+  ASSERT_EQ(config->warnings.size(), 1U);
+  EXPECT_EQ(config->warnings[0],
+            "KEYMILL_STORE_FILE: every user of this machine can read url; chmod 600 url");
+
+  // .env never wins over the real environment.
+  world.read_dot_env = true;
+  world.Write(".env", "KEYMILL_STORE=sqlite:other.db\n");
+  config = world.Load();
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config->settings.store, "sqlite:secret.db");
+}
+
+TEST(StoreSettingTest, AStoreIsShownWithoutItsPassword) {
+  Settings settings;
+  settings.store = "postgres://ann:hunter2@db/keys?sslmode=require";
+  EXPECT_EQ(ShownSetting(settings, "store"), "postgres://ann@db/keys?sslmode=require");
+  EXPECT_EQ(SettingValue(settings, "store"), settings.store);
 }
 
 }  // namespace

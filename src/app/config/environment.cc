@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/config/quote.h"
 #include "app/config/settings_table.h"
@@ -60,8 +61,19 @@ bool IsServiceLink(std::string_view name, std::string_view value) {
 
 std::vector<std::string_view> KnownNames() {
   std::vector<std::string_view> names = {"KEYMILL_CONFIG"};
-  for (const SettingRow& row : SettingRows()) names.push_back(row.info.env);
+  for (const SettingRow& row : SettingRows()) {
+    names.push_back(row.info.env);
+    if (!row.info.env_file.empty()) names.push_back(row.info.env_file);
+  }
   for (const FutureListener& listener : FutureListeners()) names.push_back(listener.env);
+  return names;
+}
+
+std::vector<std::string_view> FileNames() {
+  std::vector<std::string_view> names;
+  for (const SettingRow& row : SettingRows()) {
+    if (!row.info.env_file.empty()) names.push_back(row.info.env_file);
+  }
   return names;
 }
 
@@ -83,10 +95,10 @@ Status CheckName(std::string_view name, std::string_view value, std::string_view
   if (name.size() >= kPrefix.size() + kFile.size() && name.ends_with(kFile)) {
     // Passing it by in silence would leave a secret, or a setting, unset.
     const std::string_view stem = name.substr(0, name.size() - kFile.size());
-    return Refuse(
-        fmt::format("{}unknown environment variable {}: only a secret is read from a "
-                    "file, and this version has none{}",
-                    where, QuoteValue(name), FileSuggestion(stem, kKnown)));
+    return Refuse(fmt::format(
+        "{}unknown environment variable {}: only what may hold a secret is read from a "
+        "file: {}{}",
+        where, QuoteValue(name), fmt::join(FileNames(), ", "), FileSuggestion(stem, kKnown)));
   }
   return Refuse(fmt::format("{}unknown environment variable {}{}", where, QuoteValue(name),
                             DidYouMean(name, kKnown)));

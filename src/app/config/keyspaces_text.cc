@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "app/config/quote.h"
+#include "keys/recipe_fields.h"
 #include "mint/recipe_words.h"
 
 namespace keymill::app {
@@ -116,21 +117,21 @@ std::string YamlScalar(std::string_view text) {
   return quoted + '"';
 }
 
+// The kind, what people look for first, and whatever is not as the kind has it by default.
 std::string RecipeYaml(const Recipe& recipe) {
   const Recipe normal = DefaultRecipe(recipe.kind);
-  std::string text = fmt::format("{{kind: {}, alphabet: {}, length: {}", KindName(recipe.kind),
-                                 YamlScalar(recipe.alphabet), recipe.length);
-  if (recipe.prefix != normal.prefix) {
-    text += fmt::format(", prefix: {}", YamlScalar(recipe.prefix));
-  }
-  if (recipe.check != normal.check) {
-    text += fmt::format(", check: {}", recipe.check != CheckSymbol::kNone);
-  }
-  if (recipe.start != normal.start) text += fmt::format(", start: {}", recipe.start);
-  if (recipe.blocklist != normal.blocklist) {
-    std::vector<std::string> words;
-    for (const std::string& word : recipe.blocklist) words.push_back(YamlScalar(word));
-    text += fmt::format(", blocklist: [{}]", fmt::join(words, ", "));
+  std::string text = fmt::format("{{kind: {}", KindName(recipe.kind));
+  for (const keys::RecipeField& field : keys::RecipeFields()) {
+    if (field.shorthand || !field.BelongsTo(recipe.kind)) continue;
+    const std::vector<std::string> values = field.values(recipe);
+    const bool always = field.name == "alphabet" || field.name == "length";
+    if (!always && values == field.values(normal)) continue;
+    std::vector<std::string> scalars;
+    scalars.reserve(values.size());
+    for (const std::string& value : values) scalars.push_back(YamlScalar(value));
+    const bool list = field.form == keys::RecipeField::Form::kList;
+    const std::string joined = fmt::format("{}", fmt::join(scalars, ", "));
+    text += fmt::format(", {}: {}", field.name, list ? fmt::format("[{}]", joined) : joined);
   }
   return text + "}";
 }

@@ -93,7 +93,7 @@ TEST(KeyspacesTextTest, PointsAtTheWordThatIsWrong) {
   const std::string unknown = MessageOf("a:\n  kind: sequence\n  lenght: 7\n");
   EXPECT_TRUE(unknown.starts_with("value:3:3: keyspaces.a: ")) << unknown;
   EXPECT_TRUE(unknown.ends_with(", did you mean \"length\"?")) << unknown;
-  const std::string kind = MessageOf("a:\n  length: 7\n  kind: pool\n");
+  const std::string kind = MessageOf("a:\n  length: 7\n  kind: pond\n");
   EXPECT_TRUE(kind.starts_with("value:3:9: keyspaces.a: ")) << kind;
   const std::string length = MessageOf("a:\n  length: many\n");
   EXPECT_TRUE(length.starts_with("value:2:11: keyspaces.a: ")) << length;

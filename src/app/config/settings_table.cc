@@ -20,6 +20,7 @@
 #include "app/config/store_url.h"
 #include "base/check.h"
 #include "base/suggest.h"
+#include "store/store_url.h"
 
 namespace keymill::app {
 namespace {
@@ -122,6 +123,15 @@ Status CheckDirectory(std::string_view text) {
   return Unexpected("the path of a directory", text);
 }
 
+// It goes into logs and probes, as one line.
+Status CheckReason(std::string_view text) {
+  constexpr std::size_t kReasonMax = 200;
+  const bool printable =
+      std::none_of(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; });
+  if (printable && text.size() <= kReasonMax) return {};
+  return Unexpected(fmt::format("one line of at most {} bytes", kReasonMax), text);
+}
+
 std::string_view TrimBlanks(std::string_view text) {
   static constexpr std::string_view kBlanks = " \t";
   const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
@@ -178,6 +188,30 @@ SettingRow ListenRow() {
   return row;
 }
 
+SettingRow ListenRespRow() {
+  SettingRow row =
+      TextRow({.path = "listen.resp",
+               .flag = "--listen-resp",
+               .env = "KEYMILL_LISTEN_RESP",
+               .summary = "Where RESP (Redis' protocol) is spoken, in the same form",
+               .value = "HOST:PORT"},
+              &Settings::listen_resp, "HOST:PORT or [IPv6]:PORT, or \"\" for off", CheckListen);
+  row.may_be_empty = true;
+  return row;
+}
+
+SettingRow ListenGrpcRow() {
+  SettingRow row =
+      TextRow({.path = "listen.grpc",
+               .flag = "--listen-grpc",
+               .env = "KEYMILL_LISTEN_GRPC",
+               .summary = "Where gRPC is spoken: HOST:PORT; port 0 picks a free one, \"\" is off",
+               .value = "HOST:PORT"},
+              &Settings::listen_grpc, "HOST:PORT or [IPv6]:PORT, or \"\" for off", CheckListen);
+  row.may_be_empty = true;
+  return row;
+}
+
 SettingRow BlockSizeRow() {
   SettingRow row = NumberRow({.path = "block_size",
                               .flag = "--block-size",
@@ -206,9 +240,9 @@ SettingRow CompatRow() {
   return {.info = {.path = "compat",
                    .flag = "--compat",
                    .env = "KEYMILL_COMPAT",
-                   .summary = "Peers whose endpoints are served too: forge, or \"\" for none",
+                   .summary = "Peers served too: forge, generate-id, leaf, tinyid; \"\" for none",
                    .value = "LIST"},
-          .expected = "a list of words: forge",
+          .expected = "a list of words: forge, generate-id, leaf, tinyid",
           .may_be_empty = true,
           .parse = ParseCompat,
           .print = [](const Settings& s) { return fmt::format("{}", fmt::join(s.compat, ",")); }};
@@ -229,6 +263,33 @@ SettingRow KeyspacesRow() {
           .print = [](const Settings& settings) { return KeyspacesText(settings.keyspaces); }};
 }
 
+SettingRow AcceptUnsafeRow() {
+  SettingRow row =
+      TextRow({.path = "accept_unsafe_store",
+               .flag = "--accept-unsafe-store",
+               .env = "KEYMILL_ACCEPT_UNSAFE_STORE",
+               .summary = "Why a store that can lose acknowledged blocks is used all the same",
+               .value = "REASON"},
+              &Settings::accept_unsafe_store, "a reason in words, or \"\"", CheckReason);
+  row.may_be_empty = true;
+  return row;
+}
+
+Status CheckWorkerId(std::string_view text) {
+  return text.empty() || ParseNumber(text) ? Status() : Unexpected("a number, or \"\"", text);
+}
+
+SettingRow WorkerIdRow() {
+  SettingRow row = TextRow({.path = "worker_id",
+                            .flag = "--worker-id",
+                            .env = "KEYMILL_WORKER_ID",
+                            .summary = "Of snowflake ids: this worker and no other",
+                            .value = "N"},
+                           &Settings::worker_id, "a number, or \"\"", CheckWorkerId);
+  row.may_be_empty = true;
+  return row;
+}
+
 // Where numbers come from, and how many at a time.
 std::vector<SettingRow> StoreRows() {
   return {
@@ -238,17 +299,20 @@ std::vector<SettingRow> StoreRows() {
                .summary = "Directory of the database and the witness",
                .value = "DIR"},
               &Settings::data_dir, "the path of a directory", CheckDirectory),
-      TextRow({.path = "store",
-               .flag = "--store",
-               .env = "KEYMILL_STORE",
-               .summary = "The authority: sqlite:PATH (relative to data_dir) or memory: (tests)",
-               .value = "URL"},
-              &Settings::store, "sqlite:PATH or memory:", CheckStoreUrl),
+      TextRow(
+          {.path = "store",
+           .flag = "--store",
+           .env = "KEYMILL_STORE",
+           .summary = "The authority: sqlite:PATH (in data_dir), a server's URL, memory: (tests)",
+           .value = "URL",
+           .env_file = "KEYMILL_STORE_FILE"},
+          &Settings::store, "sqlite:PATH, the URL of a server, or memory:", CheckStoreUrl),
       ChoiceRow({.path = "store_create",
                  .flag = "--store-create",
                  .env = "KEYMILL_STORE_CREATE",
                  .summary = "auto: create a missing database; never: refuse it"},
                 &Settings::store_create, {"auto", "never"}),
+      AcceptUnsafeRow(),
       BlockSizeRow(),
       ChoiceRow({.path = "block_growth",
                  .flag = "--block-growth",
@@ -262,6 +326,18 @@ std::vector<SettingRow> StoreRows() {
                    .summary = "How long minting should go on with the store gone",
                    .reloads = true},
                   &Settings::runway_target, 1s, 1h),
+      NumberRow({.path = "pool_low",
+                 .flag = "--pool-low",
+                 .env = "KEYMILL_POOL_LOW",
+                 .summary = "Fewer available keys in a pool and new ones are made; 0: never"},
+                &Settings::pool_low, 0, 1'000'000'000),
+      WorkerIdRow(),
+      SwitchRow({.path = "accept_clock_ahead",
+                 .flag = "--accept-clock-ahead",
+                 .env = "KEYMILL_ACCEPT_CLOCK_AHEAD",
+                 .summary = "Make snowflake ids although this clock is 10 minutes ahead of the "
+                            "store's"},
+                &Settings::accept_clock_ahead),
   };
 }
 
@@ -313,7 +389,7 @@ std::vector<SettingRow> ServerRows() {
 }
 
 std::vector<SettingRow> MakeRows() {
-  std::vector<SettingRow> rows = {ListenRow()};
+  std::vector<SettingRow> rows = {ListenRow(), ListenRespRow(), ListenGrpcRow()};
   for (const std::vector<SettingRow>& part : {StoreRows(), ServerRows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
@@ -352,13 +428,13 @@ Result<bool> SetFromLegacy(const SettingRow& row, std::string_view text, Setting
 }
 
 Status AddCompat(std::string_view word, Settings& settings) {
-  // Only the first is served yet: `serve` warns of the others, so that one file fits every
-  // version.
   static constexpr std::array<std::string_view, 4> kKnown = {"forge", "generate-id", "leaf",
                                                              "tinyid"};
   if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end()) {
-    return Invalid(fmt::format("unknown word {}; there is: forge{}", QuoteValue(word),
-                               DidYouMean(word, kKnown)));
+    const std::string meant = DidYouMean(word, kKnown);
+    return Invalid(fmt::format(
+        "unknown word {}{}", QuoteValue(word),
+        meant.empty() ? fmt::format("; there are: {}", fmt::join(kKnown, ", ")) : meant));
   }
   if (std::find(settings.compat.begin(), settings.compat.end(), word) == settings.compat.end()) {
     settings.compat.emplace_back(word);
@@ -368,8 +444,6 @@ Status AddCompat(std::string_view word, Settings& settings) {
 
 const std::vector<FutureListener>& FutureListeners() {
   static const std::vector<FutureListener> kListeners = {
-      {"listen.resp", "--listen-resp", "KEYMILL_LISTEN_RESP", "RESP"},
-      {"listen.grpc", "--listen-grpc", "KEYMILL_LISTEN_GRPC", "gRPC"},
       {"listen.links", "--listen-links", "KEYMILL_LISTEN_LINKS", "short links"}};
   return kListeners;
 }
@@ -393,6 +467,13 @@ std::string SettingValue(const Settings& settings, std::string_view path) {
   const SettingRow* row = FindSetting(path);
   KEYMILL_CHECK(row != nullptr);
   return row->print(settings);
+}
+
+std::string ShownSetting(const Settings& settings, std::string_view path) {
+  const SettingRow* row = FindSetting(path);
+  KEYMILL_CHECK(row != nullptr);
+  const std::string value = row->print(settings);
+  return row->info.env_file.empty() ? value : store::ShownUrl(value);
 }
 
 }  // namespace keymill::app

@@ -44,7 +44,7 @@ TEST(SettingsTableTest, NamesFollowThePath) {
     // Reserved for secrets.
     EXPECT_FALSE(info.env.ends_with("_FILE")) << info.path;
   }
-  EXPECT_EQ(SettingTable().size(), 17U);
+  EXPECT_EQ(SettingTable().size(), 23U);
   EXPECT_EQ(FindSetting("listen.http")->info.flag, "--listen");
 }
 
@@ -53,12 +53,14 @@ TEST(SettingsTableTest, ParsesWhatItPrints) {
   for (const SettingRow& row : SettingRows()) {
     // From a state in which the value differs, so that a parse that does nothing shows.
     Settings settings;
-    settings.listen_http = settings.data_dir = settings.store = settings.store_create =
-        settings.block_growth = settings.log_level = settings.log_format = "other";
-    settings.block_size = settings.threads = settings.connections_max = 7;
+    settings.listen_http = settings.listen_resp = settings.listen_grpc = settings.data_dir =
+        settings.store = settings.store_create = settings.accept_unsafe_store =
+            settings.block_growth = settings.worker_id = settings.log_level = settings.log_format =
+                "other";
+    settings.block_size = settings.threads = settings.connections_max = settings.pool_low = 7;
     settings.runway_target = settings.request_timeout = settings.drain_delay =
         settings.shutdown_timeout = std::chrono::milliseconds(7);
-    settings.insecure = true;
+    settings.insecure = settings.accept_clock_ahead = true;
     settings.compat.clear();
     settings.keyspaces.clear();
     const std::string text = SettingValue(defaults, row.info.path);
@@ -120,7 +122,9 @@ TEST(SettingsTableTest, SuggestsAWordThatIsNear) {
 
 TEST(SettingsTableTest, SaysThatAValueIsEmpty) {
   for (const SettingRow& row : SettingRows()) {
-    const bool allowed = row.info.path == "listen.http" || row.info.path == "compat";
+    const bool allowed = row.info.path == "listen.http" || row.info.path == "listen.resp" ||
+                         row.info.path == "listen.grpc" || row.info.path == "compat" ||
+                         row.info.path == "accept_unsafe_store" || row.info.path == "worker_id";
     EXPECT_EQ(Set(row.info.path, ""), allowed ? "" : "error: is empty; expected " + row.expected);
   }
 }
@@ -131,10 +135,11 @@ TEST(SettingsTableTest, KnowsTheWordsOfCompat) {
   for (const char* word : {"generate-id", "leaf", "tinyid"}) {
     EXPECT_EQ(Set("compat", word), word);
   }
-  EXPECT_EQ(Set("compat", "forge,frog"),
-            "error: unknown word \"frog\"; there is: forge, did you mean \"forge\"?");
-  EXPECT_EQ(Set("compat", "sonyflake"), "error: unknown word \"sonyflake\"; there is: forge");
-  EXPECT_EQ(Set("compat", "forge,,"), "error: unknown word \"\"; there is: forge");
+  EXPECT_EQ(Set("compat", "forge,frog"), "error: unknown word \"frog\", did you mean \"forge\"?");
+  EXPECT_EQ(Set("compat", "sonyflake"),
+            "error: unknown word \"sonyflake\"; there are: forge, generate-id, leaf, tinyid");
+  EXPECT_EQ(Set("compat", "forge,,"),
+            "error: unknown word \"\"; there are: forge, generate-id, leaf, tinyid");
 }
 
 TEST(SettingsTableTest, ReadsLegacyValues) {

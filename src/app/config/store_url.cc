@@ -2,47 +2,27 @@
 
 #include "app/config/store_url.h"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "app/config/quote.h"
+#include "embed/stores.h"
+#include "store/store_url.h"
 
 namespace keymill::app {
-namespace {
-
-struct AbsentStore {
-  std::string_view scheme;
-  std::string_view name;
-};
-constexpr std::array<AbsentStore, 7> kAbsentStores = {{{"postgres://", "PostgreSQL"},
-                                                       {"postgresql://", "PostgreSQL"},
-                                                       {"mariadb://", "MariaDB"},
-                                                       {"mysql://", "MySQL"},
-                                                       {"redis://", "Redis"},
-                                                       {"rediss://", "Redis"},
-                                                       {"etcd://", "etcd"}}};
-
-}  // namespace
 
 Status CheckStoreUrl(std::string_view url) {
-  static constexpr std::string_view kSqlite = "sqlite:";
-  if (url == "memory:") return {};
   // sqlite://x.db would be the file /x.db, which is hardly what anybody means by it.
-  if (url.starts_with(kSqlite) && url.size() > kSqlite.size() && !url.starts_with("sqlite://") &&
-      url.find('\0') == std::string_view::npos) {
-    return {};
+  const bool odd_path = url.starts_with("sqlite://") || url.find('\0') != std::string_view::npos;
+  const Status checked = embed::CheckStore(url);
+  if (checked.ok() && !odd_path) return {};
+  // A path is told as it is; of anything else only what cannot be a password.
+  const std::string shown =
+      QuoteValue(url.starts_with("sqlite:") ? std::string(url) : store::ShownScheme(url));
+  const bool server = !odd_path && url.find("://") != std::string_view::npos;
+  if (!server || checked.message().starts_with("use ")) {
+    return {Code::kInvalidArgument, fmt::format("expected {}, not {}", embed::StoreForms(), shown)};
   }
-  for (const AbsentStore& store : kAbsentStores) {
-    if (url.starts_with(store.scheme)) {
-      return {Code::kInvalidArgument,
-              fmt::format("this version has no {} store, which {} asks for; use sqlite:PATH or "
-                          "memory:",
-                          store.name, QuoteValue(url))};
-    }
-  }
-  return {Code::kInvalidArgument,
-          fmt::format("expected sqlite:PATH or memory:, not {}", QuoteValue(url))};
+  return {Code::kInvalidArgument, fmt::format("{}: {}", shown, checked.message())};
 }
 
 }  // namespace keymill::app

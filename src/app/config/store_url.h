@@ -8,7 +8,7 @@
 
 namespace keymill::app {
 
-// Whether `url` names a store that this version has: sqlite:PATH or memory:.
+// Whether `url` names a store that this build has (embed::StoreForms).
 // Errors:
 //   kInvalidArgument  it does not. The message tells a store that is known but not here
 //                     from one that is not known, and never holds a password.
