@@ -15,9 +15,11 @@
 #include "app/config/quote.h"
 #include "app/doctor/host_checks.h"
 #include "app/doctor/host_gather.h"
+#include "app/doctor/server_checks.h"
 #include "app/doctor/sqlite_checks.h"
 #include "app/http_client.h"
 #include "app/output.h"
+#include "store/store_url.h"
 
 namespace keymill::app {
 namespace {
@@ -39,7 +41,8 @@ std::string FlagsOf(const CommonFlags& common, const Settings& settings) {
   if (settings.data_dir != usual.data_dir) {
     flags += fmt::format(" --data-dir {}", doctor::ShellWord(settings.data_dir));
   }
-  if (settings.store != usual.store) {
+  // One with a password came from a place where other verbs find it too.
+  if (settings.store != usual.store && settings.store == store::ShownUrl(settings.store)) {
     flags += fmt::format(" --store {}", doctor::ShellWord(settings.store));
   }
   return flags;
@@ -58,7 +61,15 @@ bool UsesClock(Kind kind) {
   switch (kind) {
     case Kind::kSequence:
     case Kind::kShuffled:
-      return false;  // They count.
+    case Kind::kTicket:
+    case Kind::kUuid4:
+    case Kind::kPool:
+    case Kind::kDerived:
+      return false;  // They count, draw, or look up.
+    case Kind::kSnowflake:
+    case Kind::kUuid7:
+    case Kind::kUlid:
+      return true;
   }
   return false;
 }
@@ -81,11 +92,16 @@ void AddPlace(Findings& findings, std::string name, const fs::path& directory) {
   findings.push_back(doctor::CheckSync(place));
 }
 
-// Returns the latest time that the store knows of, or 0.
-std::int64_t AddSqlite(Findings& findings, const Settings& settings, const std::string& flags) {
+fs::path DataDir(const Settings& settings) {
   std::error_code ignored;
   fs::path data_dir = fs::absolute(settings.data_dir, ignored).lexically_normal();
   if (!data_dir.has_filename()) data_dir = data_dir.parent_path();  // "data/"
+  return data_dir;
+}
+
+// Returns the latest time that the store knows of, or 0.
+std::int64_t AddSqlite(Findings& findings, const Settings& settings, const std::string& flags) {
+  const fs::path data_dir = DataDir(settings);
   AddPlace(findings, "data_dir", data_dir);
   const fs::path beside = doctor::DatabasePath(data_dir, settings.store).parent_path();
   if (beside != data_dir) AddPlace(findings, "store directory", beside);
@@ -94,9 +110,20 @@ std::int64_t AddSqlite(Findings& findings, const Settings& settings, const std::
   return facts.seen.newest_ms;
 }
 
-// A store that comes to be known gets a branch here and a pair of files in doctor/.
+// The witness lies in data_dir, whatever the store.
+void AddServer(Findings& findings, const Settings& settings, const std::string& flags) {
+  const fs::path data_dir = DataDir(settings);
+  AddPlace(findings, "data_dir", data_dir);
+  const doctor::ServerFacts facts = doctor::GatherServer(settings, data_dir, flags, SystemClock());
+  for (Finding& each : doctor::CheckServer(facts)) findings.push_back(std::move(each));
+}
+
 std::int64_t AddStore(Findings& findings, const Settings& settings, const std::string& flags) {
   if (settings.store.starts_with("sqlite:")) return AddSqlite(findings, settings, flags);
+  if (settings.store != "memory:") {
+    AddServer(findings, settings, flags);
+    return 0;
+  }
   findings.push_back({"store", Severity::kWarning,
                       "in memory, for tests only: its keys repeat after a restart",
                       "store: sqlite:keymill.db in keymill.yml, or --store sqlite:keymill.db"});
@@ -112,6 +139,9 @@ void AddHost(Findings& findings, const Settings& settings, std::int64_t newest_m
   findings.push_back(doctor::CheckFileLimit(doctor::GatherLimits(settings)));
   findings.push_back(
       doctor::CheckListener(doctor::GatherListener(settings.listen_http, WhoAnswers)));
+  findings.push_back(doctor::CheckRespListener(
+      doctor::GatherListener(settings.listen_resp, [](const std::string&) { return ""; }),
+      settings.listen_resp == Settings().listen_resp));
   const doctor::MachineFacts machine = doctor::GatherMachine(settings);
   findings.push_back(doctor::CheckBacklog(machine));
   findings.push_back(doctor::CheckCpus(machine));

@@ -46,8 +46,10 @@ Finding CheckClock(const ClockFacts& clock) {
   if (*clock.synchronised)
     return {"clock", Severity::kOk, fmt::format("{}, synchronised", now), ""};
   if (clock.in_keys) {
-    return {"clock", Severity::kWarning,
-            fmt::format("{}, not synchronised, and keys are made from it", now), std::string(kSet)};
+    // No warning: they are unique all the same, and every store has such a keyspace by default.
+    return {"clock", Severity::kNote,
+            fmt::format("{}, not synchronised; keys of kind snowflake sort by it", now),
+            std::string(kSet)};
   }
   return {"clock", Severity::kNote,
           fmt::format("{}, not synchronised; no key depends on it, only dates and forecasts", now),
@@ -68,6 +70,28 @@ Finding CheckFileLimit(const LimitFacts& limits) {
           fmt::format("LimitNOFILE={0} in the unit, or ulimit -Hn {0} as root before the start, or "
                       "connections_max: {1} in keymill.yml",
                       need, fit)};
+}
+
+Finding CheckRespListener(const ListenerFacts& listener, bool by_default) {
+  const auto found = [](Severity severity, std::string says, std::string fix) {
+    return Finding{"resp listener", severity, std::move(says), std::move(fix)};
+  };
+  const std::string& address = listener.address;
+  if (address.empty()) return found(Severity::kOk, "listen.resp is off", "");
+  static constexpr std::string_view kAnother =
+      "choose another with --listen-resp HOST:PORT, or --listen-resp \"\" for none";
+  if (!listener.failure.empty()) {
+    return found(Severity::kProblem, fmt::format("{}: {}", address, listener.failure),
+                 std::string(kAnother));
+  }
+  if (listener.bind_error == 0) return found(Severity::kOk, fmt::format("{} is free", address), "");
+  const std::string said = std::generic_category().message(listener.bind_error);
+  if (listener.bind_error == EADDRINUSE && by_default) {
+    return found(Severity::kNote,
+                 fmt::format("{}: {}; one that is started now does not speak RESP", address, said),
+                 fmt::format("nothing, if a keymill has it; otherwise {}", kAnother));
+  }
+  return found(Severity::kProblem, fmt::format("{}: {}", address, said), std::string(kAnother));
 }
 
 Finding CheckListener(const ListenerFacts& listener) {

@@ -28,6 +28,8 @@ Finding CheckClock(const ClockFacts& clock);
 
 Finding CheckFileLimit(const LimitFacts& limits);
 Finding CheckListener(const ListenerFacts& listener);
+// The same of RESP's. `by_default`: nobody has asked for this address.
+Finding CheckRespListener(const ListenerFacts& listener, bool by_default);
 Finding CheckBacklog(const MachineFacts& machine);
 Finding CheckCpus(const MachineFacts& machine);
 Finding CheckMemory(const MachineFacts& machine);

@@ -28,12 +28,12 @@ TEST(ClockCheckTest, AClockThatIsCorrectedOrDoesNotTellIsFine) {
   ExpectFound(CheckClock({.synchronised = {}, .wall_ms = kNowMs}), Severity::kOk, "2026-09-21", "");
 }
 
-// Counters do not look at the clock, so that a container without time service is healthy.
-TEST(ClockCheckTest, AClockThatNobodyCorrectsMattersOnlyToKeysMadeFromIt) {
+// No key is unique by the clock, so that a container without time service is healthy.
+TEST(ClockCheckTest, AClockThatNobodyCorrectsIsRemarkedOn) {
   ExpectFound(CheckClock({.synchronised = false, .wall_ms = kNowMs}), Severity::kNote,
               "no key depends on it", "timedatectl set-ntp true");
   ExpectFound(CheckClock({.synchronised = false, .wall_ms = kNowMs, .in_keys = true}),
-              Severity::kWarning, "keys are made from it", "apt-get install chrony");
+              Severity::kNote, "keys of kind snowflake sort by it", "apt-get install chrony");
 }
 
 TEST(ClockCheckTest, AClockThatIsPlainlyWrongIsFound) {

@@ -1,13 +1,12 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
-#include <array>
 #include <cerrno>
 #include <system_error>
 
 #include <fmt/format.h>
-#include <linux/magic.h>
 
 #include "app/doctor/host_checks.h"
+#include "base/file_system.h"
 
 namespace keymill::app::doctor {
 namespace {
@@ -27,47 +26,7 @@ constexpr std::string_view kElsewhere =
 
 std::string Reason(int error) { return std::generic_category().message(error); }
 
-enum class Trait : std::uint8_t { kSound, kRemote, kVolatile, kLayer };
-
-struct Kind {
-  std::uint64_t type;
-  std::string_view name;
-  Trait trait;
-};
-
-// Those that linux/magic.h leaves out are in statfs(2).
-constexpr std::array kKinds = {
-    Kind{NFS_SUPER_MAGIC, "nfs", Trait::kRemote},
-    Kind{0xff534d42, "cifs", Trait::kRemote},
-    Kind{0xfe534d42, "smb2", Trait::kRemote},
-    Kind{0x517b, "smb", Trait::kRemote},
-    Kind{V9FS_MAGIC, "9p", Trait::kRemote},
-    Kind{0x65735546, "fuse", Trait::kRemote},
-    Kind{0x00c36400, "ceph", Trait::kRemote},
-    Kind{AFS_SUPER_MAGIC, "afs", Trait::kRemote},
-    Kind{CODA_SUPER_MAGIC, "coda", Trait::kRemote},
-    Kind{0x786f4256, "vboxsf", Trait::kRemote},
-    Kind{TMPFS_MAGIC, "tmpfs", Trait::kVolatile},
-    Kind{RAMFS_MAGIC, "ramfs", Trait::kVolatile},
-    Kind{OVERLAYFS_SUPER_MAGIC, "overlay", Trait::kLayer},
-    Kind{EXT4_SUPER_MAGIC, "ext4", Trait::kSound},
-    Kind{XFS_SUPER_MAGIC, "xfs", Trait::kSound},
-    Kind{BTRFS_SUPER_MAGIC, "btrfs", Trait::kSound},
-    Kind{F2FS_SUPER_MAGIC, "f2fs", Trait::kSound},
-    Kind{0x2fc12fc1, "zfs", Trait::kSound},
-};
-
-// A kind that nobody has heard of has nothing against it.
-Kind KindOf(std::uint64_t type) {
-  for (const Kind& kind : kKinds) {
-    if (kind.type == type) return kind;
-  }
-  return {type, "", Trait::kSound};
-}
-
-std::string NameOf(const Kind& kind) {
-  return kind.name.empty() ? fmt::format("file system {:#x}", kind.type) : std::string(kind.name);
-}
+using Trait = FileSystemTrait;
 
 std::string Bytes(std::uint64_t bytes) {
   if (bytes >= 1024 * kMiB) {
@@ -139,19 +98,20 @@ Finding CheckFileSystem(const PlaceFacts& place) {
         Severity::kProblem, fmt::format("{} is mounted read-only", where),
         fmt::format("mount -o remount,rw \"$(findmnt -no TARGET -T {})\"", ShellWord(where)));
   }
-  const Kind kind = KindOf(facts.type);
+  const FileSystemKind kind = FileSystemKindOf(facts.type);
   switch (kind.trait) {
     case Trait::kRemote:
+    case Trait::kUserMade:
       return found(
           Severity::kProblem,
           fmt::format("{} is on {}: SQLite cannot rely on its locks, and two servers could "
                       "hand out the same keys",
-                      where, NameOf(kind)),
+                      where, FileSystemName(kind)),
           std::string(kElsewhere));
     case Trait::kVolatile:
       return found(Severity::kProblem,
                    fmt::format("{} is on {}, in memory: keys repeat after a restart of the machine",
-                               where, NameOf(kind)),
+                               where, FileSystemName(kind)),
                    std::string(kElsewhere));
     case Trait::kLayer:
       return found(
@@ -163,7 +123,7 @@ Finding CheckFileSystem(const PlaceFacts& place) {
     case Trait::kSound:
       break;
   }
-  return found(Severity::kOk, fmt::format("{}, {}", where, NameOf(kind)), "");
+  return found(Severity::kOk, fmt::format("{}, {}", where, FileSystemName(kind)), "");
 }
 
 Finding CheckSpace(const PlaceFacts& place) {
@@ -210,7 +170,8 @@ Finding CheckSync(const PlaceFacts& place) {
             "use a faster disk, or ask the store less often: block_size: 100000 in keymill.yml, or "
             "--block-size 100000"};
   }
-  if (facts.median_ms < kTooFastMs && KindOf(place.file_system.type).trait != Trait::kVolatile) {
+  if (facts.median_ms < kTooFastMs &&
+      FileSystemKindOf(place.file_system.type).trait != Trait::kVolatile) {
     return {"fsync", Severity::kNote,
             fmt::format("{}: does not seem to reach a disk, so a power cut may lose what is "
                         "committed (a restart of keymill does not)",

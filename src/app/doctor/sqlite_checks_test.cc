@@ -125,6 +125,16 @@ TEST(SqliteChecksTest, TheSchemaMustBeKnown) {
   ExpectFound(Only(facts, "store"), Severity::kNote, "schema version 2", "brings it up to date");
 }
 
+TEST(SqliteChecksTest, AStoreThatWasMovedOrIsNotCompleteIsNoneToUse) {
+  SqliteFacts facts = Sound();
+  facts.seen.moved_to = "postgres://db/keys";
+  facts.seen.keyspaces[0].state = KeyspaceState::kSealed;
+  ExpectFound(Only(facts, "store"), Severity::kProblem, "went to postgres://db/keys", "--store");
+  facts = Sound();
+  facts.seen.being_filled = true;
+  ExpectFound(Only(facts, "store"), Severity::kProblem, "not complete", "keymill store copy");
+}
+
 TEST(SqliteChecksTest, DamageIsAProblemAndAnUnfinishedCheckANote) {
   SqliteFacts facts = Sound();
   facts.seen.damage = "Page 3: never used";
