@@ -22,11 +22,18 @@ std::string KeyspaceNames(const std::map<std::string, Recipe>& keyspaces) {
   return names.empty() ? "none yet" : names;
 }
 
+std::string_view OrOff(std::string_view url) { return url.empty() ? "off" : url; }
+
 std::string_view Made(const Banner& banner) { return banner.created ? "created" : "opened"; }
 
 }  // namespace
 
 std::string TryCommand(const Banner& banner) {
+  if (banner.url.empty()) {
+    const bool fits = banner.keyspaces.empty() || banner.keyspaces.contains("default");
+    return fmt::format("redis-cli -u {} KEYMILL.MINT {}", banner.resp,
+                       fits ? "default" : banner.keyspaces.begin()->first);
+  }
   if (banner.keyspaces.empty()) {
     return fmt::format(R"(curl -X PUT {}/v1/keyspaces/orders --json '{{"kind":"sequence"}}')",
                        banner.url);
@@ -44,16 +51,21 @@ std::string BannerText(const Banner& banner) {
       "keymill {}\n"
       "  store      {} ({})\n"
       "  http       {}\n"
+      "  resp       {}\n"
+      "{}"
       "  keyspaces  {}\n"
       "  try        {}\n",
-      banner.version, banner.store, Made(banner), banner.url, KeyspaceNames(banner.keyspaces),
-      TryCommand(banner));
+      banner.version, banner.store, Made(banner), OrOff(banner.url), OrOff(banner.resp),
+      banner.grpc.empty() ? "" : fmt::format("  grpc       {}\n", banner.grpc),
+      KeyspaceNames(banner.keyspaces), TryCommand(banner));
 }
 
 std::string BannerLine(const Banner& banner) {
-  return fmt::format("keymill {} is ready: store {} ({}); http {}; keyspaces {}; try: {}",
-                     banner.version, banner.store, Made(banner), banner.url,
-                     KeyspaceNames(banner.keyspaces), TryCommand(banner));
+  return fmt::format(
+      "keymill {} is ready: store {} ({}); http {}; resp {}{}; keyspaces {}; try: {}",
+      banner.version, banner.store, Made(banner), OrOff(banner.url), OrOff(banner.resp),
+      banner.grpc.empty() ? "" : fmt::format("; grpc {}", banner.grpc),
+      KeyspaceNames(banner.keyspaces), TryCommand(banner));
 }
 
 }  // namespace keymill::app

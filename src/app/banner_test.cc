@@ -19,6 +19,7 @@ Banner Of(const Keyspaces& keyspaces, bool get_key = true) {
           .store = "sqlite:/d/keymill.db",
           .created = true,
           .url = "http://127.0.0.1:8080",
+          .resp = "redis://127.0.0.1:6380",
           .keyspaces = keyspaces,
           .get_key = get_key};
 }
@@ -34,6 +35,17 @@ TEST(BannerTest, TheCommandToTryFitsWhatIsServed) {
   EXPECT_THAT(TryCommand(Of({})), HasSubstr("curl -X PUT http://127.0.0.1:8080/v1/keyspaces/"));
 }
 
+TEST(BannerTest, WhatIsOffIsToldAndNotTried) {
+  const Keyspaces keyspaces = {{"default", {}}};
+  Banner banner = Of(keyspaces);
+  EXPECT_THAT(BannerText(banner), HasSubstr("  resp       redis://127.0.0.1:6380\n"));
+  banner.resp = "";
+  EXPECT_THAT(BannerText(banner), HasSubstr("  resp       off\n"));
+  banner.resp = "redis://127.0.0.1:6380";
+  banner.url = "";
+  EXPECT_EQ(TryCommand(banner), "redis-cli -u redis://127.0.0.1:6380 KEYMILL.MINT default");
+}
+
 TEST(BannerTest, TheTextIsShortHoweverManyKeyspacesThereAre) {
   Keyspaces many;
   for (int i = 0; i < 100; ++i) many["k" + std::to_string(i)] = {};
@@ -46,10 +58,20 @@ TEST(BannerTest, TheLineSaysTheSameInOneLine) {
   const Keyspaces keyspaces = {{"default", {}}};
   const std::string line = BannerLine(Of(keyspaces));
   EXPECT_THAT(line, Not(HasSubstr("\n")));
-  for (const char* said : {"1.2.3", "sqlite:/d/keymill.db", "created", "default (shuffled)",
-                           "curl http://127.0.0.1:8080/get-key"}) {
+  for (const char* said : {"1.2.3", "resp redis://127.0.0.1:6380", "sqlite:/d/keymill.db",
+                           "created", "default (shuffled)", "curl http://127.0.0.1:8080/get-key"}) {
     EXPECT_THAT(line, HasSubstr(said));
   }
+}
+
+TEST(BannerTest, NamesGrpcWhereItIsSpoken) {
+  const Keyspaces keyspaces = {{"default", {}}};
+  Banner banner = Of(keyspaces);
+  EXPECT_THAT(BannerText(banner), Not(HasSubstr("grpc")));
+  EXPECT_THAT(BannerLine(banner), Not(HasSubstr("grpc")));
+  banner.grpc = "127.0.0.1:9090";
+  EXPECT_THAT(BannerText(banner), HasSubstr("\n  grpc       127.0.0.1:9090\n"));
+  EXPECT_THAT(BannerLine(banner), HasSubstr("; grpc 127.0.0.1:9090;"));
 }
 
 }  // namespace

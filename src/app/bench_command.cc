@@ -261,7 +261,8 @@ int RunBench(const BenchFlags& flags) {
 }
 
 void AddLoadFlags(CLI::App& verb, BenchFlags& flags) {
-  verb.add_option("URL", flags.urls, "Servers (http://127.0.0.1:8080); a path may follow")
+  verb.add_option("URL", flags.urls,
+                  "Servers (http://127.0.0.1:8080); a path may follow; redis:// for RESP")
       ->type_name("");
   verb.add_option("-c,--connections", flags.connections, "Connections over all URLs (64)")
       ->check(CLI::Range(1, 1'000'000))

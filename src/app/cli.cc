@@ -3,7 +3,6 @@
 #include "app/cli.h"
 
 #include <algorithm>
-#include <deque>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -14,109 +13,55 @@
 
 #include "app/bench_command.h"
 #include "app/commands.h"
-#include "app/config/settings_table.h"
 #include "app/generated_commands.h"
+#include "app/import_verbs.h"
+#include "app/key_verbs.h"
 #include "app/output.h"
 #include "app/recipe_flags.h"
+#include "app/setting_flags.h"
 #include "app/usage.h"
+#include "keys/foreign_snowflake.h"
 
 namespace keymill::app {
 namespace {
 
-// Flags are only collected here; config.cc checks them together with the other layers.
-struct SettingFlag {
-  std::string path;
-  std::string value;
-  CLI::Option* option = nullptr;
-};
-
 // Everything that the parser writes into. Lives as long as the parser.
 struct Parsed {
-  std::deque<SettingFlag> settings;
-  std::string config_file;
+  SettingFlags settings;
   ServeFlags serve;
   MintFlags mint;
   ExplainFlags explain;
+  BoundsFlags bounds;
   KeyspaceFlags keyspace;
   VerifyFlags verify;
   PlanFlags plan;
   ConfigFlags config;
   HealthcheckFlags healthcheck;
   DoctorFlags doctor;
+  StoreCopyFlags store_copy;
   std::string shell;
   std::string man_dir;
   RecipeFlags create_words;
   RecipeFlags plan_words;
   std::string output = "table";
+  KeyVerbs key_verbs;
+  ImportVerbs import_verbs;
   std::function<int()> run;
 };
-
-CommonFlags Common(const Parsed& parsed) {
-  CommonFlags common;
-  if (!parsed.config_file.empty()) common.config_file = parsed.config_file;
-  for (const SettingFlag& flag : parsed.settings) {
-    if (flag.option->count() > 0) common.settings.emplace_back(flag.path, flag.value);
-  }
-  return common;
-}
-
-void AddSetting(CLI::App& verb, Parsed& parsed, const SettingInfo& info) {
-  SettingFlag& flag = parsed.settings.emplace_back();
-  flag.path = info.path;
-  std::string names(info.flag);
-  if (!info.flag_alias.empty()) names += fmt::format(",{}", info.flag_alias);
-  if (info.path == "insecure") {
-    flag.value = "true";
-    flag.option = verb.add_flag(names)->description(std::string(info.summary));
-    return;
-  }
-  const std::string preset = SettingValue(Settings(), info.path);
-  flag.option = verb.add_option(names, flag.value, fmt::format("{} ({})", info.summary, preset))
-                    ->type_name(std::string(info.value));
-}
-
-// Listeners that later versions have may be turned off in this one; --help is silent on them.
-void AddFutureListeners(CLI::App& verb, Parsed& parsed) {
-  for (const FutureListener& listener : FutureListeners()) {
-    SettingFlag& flag = parsed.settings.emplace_back();
-    flag.path = listener.path;
-    flag.option = verb.add_option(std::string(listener.flag), flag.value)->group("");
-  }
-}
-
-// The flags of the settings in `paths`, or of all of them.
-void AddSettings(CLI::App& verb, Parsed& parsed, const std::vector<std::string_view>& paths) {
-  verb.add_option("--config", parsed.config_file, "Configuration file (keymill.yml)")
-      ->type_name("FILE");
-  for (const SettingInfo& info : SettingTable()) {
-    if (info.flag.empty()) continue;
-    if (!paths.empty() && std::find(paths.begin(), paths.end(), info.path) == paths.end()) continue;
-    AddSetting(verb, parsed, info);
-  }
-}
-
-const std::vector<std::string_view> kStoreSettings = {"data_dir", "store", "store_create",
-                                                      "log_level", "log_format"};
-
-void AddOutput(CLI::App& verb, Parsed& parsed) {
-  verb.add_option("-o,--output", parsed.output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->type_name("FORMAT");
-}
 
 void AddServe(CLI::App& app, Parsed& parsed) {
   CLI::App* const verb = app.add_subcommand("serve", "Run the server");
   verb->footer(
       "A value in brackets is the default. DURATION is a number with its unit: 250ms, 1.5s, "
       "2m, 1h.");
-  AddSettings(*verb, parsed, {});
-  AddFutureListeners(*verb, parsed);
+  parsed.settings.AddTo(*verb);
+  parsed.settings.AddFutureListenersTo(*verb);
   verb->add_option("--print-ports", parsed.serve.print_ports,
-                   "Write {\"http\":PORT} to FILE when ready")
+                   "Write {\"http\":PORT,\"resp\":PORT} to FILE when ready")
       ->type_name("FILE");
   verb->callback([&parsed] {
     parsed.run = [&parsed] {
-      parsed.serve.common = Common(parsed);
+      parsed.serve.common = parsed.settings.Common();
       return RunServe(parsed.serve);
     };
   });
@@ -128,22 +73,13 @@ void AddMint(CLI::App& app, Parsed& parsed) {
   verb->add_option("-n,--count", parsed.mint.count, "How many (1)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{100'000'000}))
       ->type_name("N");
-  CLI::Option* const server = verb->add_option("--server", parsed.mint.server,
-                                               "Ask a running server, e.g. http://HOST:PORT")
-                                  ->type_name("URL");
   verb->add_option("--timeout", parsed.mint.timeout,
                    "Longest wait without a key, such as 500ms or 2m (30s)")
       ->type_name("DURATION");
-  AddSettings(*verb, parsed, kStoreSettings);
-  for (const SettingFlag& flag : parsed.settings) {
-    if (flag.path == "store" && flag.option->get_name() == "--store" &&
-        verb->get_option_no_throw("--store") == flag.option) {
-      flag.option->excludes(server);
-    }
-  }
+  parsed.settings.AddStoreOrServerTo(*verb, parsed.mint.server);
   verb->callback([&parsed] {
     parsed.run = [&parsed] {
-      parsed.mint.common = Common(parsed);
+      parsed.mint.common = parsed.settings.Common();
       return RunMint(parsed.mint);
     };
   });
@@ -152,15 +88,43 @@ void AddMint(CLI::App& app, Parsed& parsed) {
 void AddExplain(CLI::App& app, Parsed& parsed) {
   CLI::App* const verb = app.add_subcommand("explain", "Say what a key is and where it came from");
   verb->add_option("KEY", parsed.explain.key, "The key")->required()->type_name("");
-  verb->add_option("--keyspace", parsed.explain.keyspace, "Its keyspace (all are tried)")
-      ->type_name("NAME");
-  AddOutput(*verb, parsed);
-  AddSettings(*verb, parsed, kStoreSettings);
+  CLI::Option* const keyspace =
+      verb->add_option("--keyspace", parsed.explain.keyspace, "Its keyspace (all are tried)")
+          ->type_name("NAME");
+  const std::span<const std::string_view> services = keys::ForeignSnowflakeNames();
+  verb->add_option("--as", parsed.explain.service,
+                   "Take it apart as an id of another service; no store is needed")
+      ->check(CLI::IsMember(std::vector<std::string>(services.begin(), services.end())))
+      ->excludes(keyspace)
+      ->type_name("SERVICE");
+  AddOutput(*verb, parsed.output);
+  parsed.settings.AddStoreTo(*verb);
   verb->callback([&parsed] {
     parsed.run = [&parsed] {
-      parsed.explain.common = Common(parsed);
+      parsed.explain.common = parsed.settings.Common();
       parsed.explain.json = parsed.output == "json";
       return RunExplain(parsed.explain);
+    };
+  });
+}
+
+void AddBounds(CLI::App& app, Parsed& parsed) {
+  CLI::App* const verb =
+      app.add_subcommand("bounds", "The smallest and the largest snowflake id of a time");
+  verb->add_option("NAME", parsed.bounds.keyspace, "The keyspace")->required()->type_name("");
+  verb->add_option("--from", parsed.bounds.from, "From this moment on: 2026-01-01T12:00:00Z")
+      ->required()
+      ->type_name("TIME");
+  verb->add_option("--to", parsed.bounds.to, "Up to this moment, and without it")
+      ->required()
+      ->type_name("TIME");
+  AddOutput(*verb, parsed.output);
+  parsed.settings.AddStoreTo(*verb);
+  verb->callback([&parsed] {
+    parsed.run = [&parsed] {
+      parsed.bounds.common = parsed.settings.Common();
+      parsed.bounds.json = parsed.output == "json";
+      return RunBounds(parsed.bounds);
     };
   });
 }
@@ -173,11 +137,11 @@ CLI::App* AddKeyspaceVerb(CLI::App& parent, Parsed& parsed, const std::string& n
   if (named) {
     verb->add_option("KEYSPACE", parsed.keyspace.name, "Keyspace")->required()->type_name("");
   }
-  AddOutput(*verb, parsed);
-  AddSettings(*verb, parsed, kStoreSettings);
+  AddOutput(*verb, parsed.output);
+  parsed.settings.AddStoreTo(*verb);
   verb->callback([&parsed, run] {
     parsed.run = [&parsed, run] {
-      parsed.keyspace.common = Common(parsed);
+      parsed.keyspace.common = parsed.settings.Common();
       parsed.keyspace.json = parsed.output == "json";
       parsed.keyspace.words = parsed.create_words.Words();
       return run(parsed.keyspace);
@@ -208,7 +172,7 @@ void AddPlan(CLI::App& app, Parsed& parsed) {
   parsed.plan_words.AddTo(*verb);
   verb->add_option("--rate", parsed.plan.rate, "Keys per time: 1000/s, 5k/h, 2M/day (none)")
       ->type_name("RATE");
-  AddOutput(*verb, parsed);
+  AddOutput(*verb, parsed.output);
   verb->callback([&parsed] {
     parsed.run = [&parsed] {
       parsed.plan.words = parsed.plan_words.Words();
@@ -224,7 +188,7 @@ void AddConfig(CLI::App& app, Parsed& parsed) {
   const auto finish = [&parsed](CLI::App* verb, int (*run)(const ConfigFlags&)) {
     verb->callback([&parsed, run] {
       parsed.run = [&parsed, run] {
-        parsed.config.common = Common(parsed);
+        parsed.config.common = parsed.settings.Common();
         parsed.config.json = parsed.output == "json";
         return run(parsed.config);
       };
@@ -233,8 +197,8 @@ void AddConfig(CLI::App& app, Parsed& parsed) {
   CLI::App* const show =
       group->add_subcommand("show", "What serve would run with here, secrets left out");
   show->add_flag("--origin", parsed.config.origin, "Say where each value came from");
-  AddOutput(*show, parsed);
-  AddSettings(*show, parsed, {});
+  AddOutput(*show, parsed.output);
+  parsed.settings.AddTo(*show);
   finish(show, RunConfigShow);
   CLI::App* const check =
       group->add_subcommand("check", "Say what is wrong, with line, column and a suggestion");
@@ -257,7 +221,7 @@ void AddVerify(CLI::App& app, Parsed& parsed) {
       ->type_name("");
   verb->add_option("--temp-dir", parsed.verify.temp_dir, "Where to spill to ($TMPDIR)")
       ->type_name("DIR");
-  AddOutput(*verb, parsed);
+  AddOutput(*verb, parsed.output);
   verb->callback([&parsed] {
     parsed.run = [&parsed] {
       parsed.verify.json = parsed.output == "json";
@@ -273,10 +237,10 @@ void AddHealthcheck(CLI::App& app, Parsed& parsed) {
       ->type_name("");
   verb->add_option("--timeout", parsed.healthcheck.timeout, "Longest wait for the answer (2s)")
       ->type_name("DURATION");
-  AddSettings(*verb, parsed, {"listen.http", "insecure"});
+  parsed.settings.AddTo(*verb, {"listen.http", "listen.resp", "insecure"});
   verb->callback([&parsed] {
     parsed.run = [&parsed] {
-      parsed.healthcheck.common = Common(parsed);
+      parsed.healthcheck.common = parsed.settings.Common();
       return RunHealthcheck(parsed.healthcheck);
     };
   });
@@ -286,20 +250,45 @@ void AddDoctor(CLI::App& app, Parsed& parsed) {
   CLI::App* const verb = app.add_subcommand(
       "doctor", "Examine store and host, say how to fix what is found; changes nothing");
   verb->footer("Exit 0 when nothing is found, 1 when there is a warning or a problem.");
-  AddOutput(*verb, parsed);
-  AddSettings(*verb, parsed, {});
+  AddOutput(*verb, parsed.output);
+  parsed.settings.AddTo(*verb);
   verb->callback([&parsed] {
     parsed.run = [&parsed] {
-      parsed.doctor.common = Common(parsed);
+      parsed.doctor.common = parsed.settings.Common();
       parsed.doctor.json = parsed.output == "json";
       return RunDoctor(parsed.doctor);
     };
   });
 }
 
+void AddStore(CLI::App& app, Parsed& parsed) {
+  CLI::App* const group = app.add_subcommand("store", "Move everything to another store");
+  group->require_subcommand(1);
+  CLI::App* const copy =
+      group->add_subcommand("copy", "Seal a store and copy everything in it to an empty one");
+  copy->footer(
+      "The old store grants nothing any more, the new one grants nothing before all is there.\n"
+      "Safe to repeat, whatever ended it in the middle.");
+  copy->add_option("FROM", parsed.store_copy.from, "URL of the store that is sealed")
+      ->required()
+      ->type_name("");
+  copy->add_option("TO", parsed.store_copy.to, "URL of a place without a store")
+      ->required()
+      ->type_name("");
+  copy->add_flag("--instead", parsed.store_copy.instead,
+                 "The store was sealed for another target, which was never used");
+  parsed.settings.AddTo(*copy, {"data_dir", "accept_unsafe_store", "log_level", "log_format"});
+  copy->callback([&parsed] {
+    parsed.run = [&parsed] {
+      parsed.store_copy.common = parsed.settings.Common();
+      return RunStoreCopy(parsed.store_copy);
+    };
+  });
+}
+
 void AddVersion(CLI::App& app, Parsed& parsed) {
   CLI::App* const verb = app.add_subcommand("version", "The version of this program");
-  AddOutput(*verb, parsed);
+  AddOutput(*verb, parsed.output);
   verb->callback(
       [&parsed] { parsed.run = [&parsed] { return RunVersion(parsed.output == "json"); }; });
 }
@@ -380,7 +369,10 @@ int RunCli(int argc, char** argv) {
   Parsed parsed;
   AddServe(app, parsed);
   AddMint(app, parsed);
+  parsed.key_verbs.AddTo(app, parsed.settings, parsed.run);
+  parsed.import_verbs.AddTo(app, parsed.settings, parsed.run);
   AddExplain(app, parsed);
+  AddBounds(app, parsed);
   AddKeyspace(app, parsed);
   AddPlan(app, parsed);
   AddConfig(app, parsed);
@@ -388,6 +380,7 @@ int RunCli(int argc, char** argv) {
   AddBench(app, parsed.run);
   AddHealthcheck(app, parsed);
   AddDoctor(app, parsed);
+  AddStore(app, parsed);
   AddVersion(app, parsed);
   AddCompletion(app, parsed);
   AddManpage(app, parsed);

@@ -47,14 +47,32 @@ Status CheckStoreExists(const Settings& settings);
 void TellIfCreated(const embed::Opened& opened);
 
 // kNotFound for a keyspace that the store does not have: which one was probably meant, and
-// how to create it.
-Status NoSuchKeyspace(mint::Engine& engine, std::string_view name);
+// how to create it, with `words` of a recipe if the verb needs them.
+Status NoSuchKeyspace(mint::Engine& engine, std::string_view name, std::string_view words = "");
+
+enum class Absent : std::uint8_t { kCreate, kRefuse };
+
+// The configured store for verbs that look at it, or mend it: nothing is created that is only
+// configured, and no store unless `absent` says so; nothing is reserved ahead of need.
+Result<embed::Opened> OpenToLook(const CommonFlags& common, Absent absent = Absent::kRefuse);
+
+// The configured store with the configured keyspaces for verbs that change something in it and
+// end: nothing is reserved ahead of need, and it is ready for changes.
+Result<embed::Opened> OpenToUse(const CommonFlags& common);
 
 struct ServeFlags {
   CommonFlags common;
   std::string print_ports;
 };
 int RunServe(const ServeFlags& flags);
+
+struct StoreCopyFlags {
+  CommonFlags common;
+  std::string from;
+  std::string to;
+  bool instead = false;  // Of another target, to which it was sealed before.
+};
+int RunStoreCopy(const StoreCopyFlags& flags);
 
 struct MintFlags {
   CommonFlags common;
@@ -69,9 +87,80 @@ struct ExplainFlags {
   CommonFlags common;
   std::string key;
   std::string keyspace;  // "" tries all.
+  std::string service;   // Whose id it is; "" when it is one of ours.
   bool json = false;
 };
 int RunExplain(const ExplainFlags& flags);
+
+struct BoundsFlags {
+  CommonFlags common;
+  std::string keyspace;
+  std::string from;
+  std::string to;
+  bool json = false;
+};
+int RunBounds(const BoundsFlags& flags);
+
+struct ClaimFlags {
+  CommonFlags common;
+  std::string keyspace;
+  std::string alias;
+  std::string owner;
+  std::string server;  // URL; "" claims in the store.
+};
+int RunClaim(const ClaimFlags& flags);
+
+struct DeriveFlags {
+  CommonFlags common;
+  std::string keyspace;
+  std::string content;  // "-": each line of stdin is one.
+  std::string salt;
+  std::string server;  // URL; "" asks the store.
+  bool json = false;
+};
+int RunDerive(const DeriveFlags& flags);
+
+struct PoolFlags {
+  CommonFlags common;
+  std::string keyspace;
+  std::uint64_t count = 0;                  // fill
+  std::string key;                          // release
+  std::optional<std::uint64_t> generation;  // release: of this life, or of any.
+  bool json = false;
+};
+int RunPoolFill(const PoolFlags& flags);
+int RunPoolStat(const PoolFlags& flags);
+int RunPoolRelease(const PoolFlags& flags);
+
+struct AuditFlags {
+  CommonFlags common;
+  std::string keyspace;
+  std::string since;  // "" here and below: any.
+  std::string until;
+  std::string key;
+  std::string instance;
+  std::string state;
+  std::string format = "text";  // text | csv | json
+};
+int RunAudit(const AuditFlags& flags);
+
+struct ImportFlags {
+  CommonFlags common;
+  std::string source;  // A database's URL, or a file.
+  std::string table;   // max: the table; sequence: its name.
+  std::string column;  // max.
+  std::string keyspace;
+  std::vector<std::string> only;        // leaf, tinyid: these tags; all when empty.
+  std::vector<mint::RecipeWord> words;  // codes.
+  std::uint64_t margin = 0;             // Numbers left out behind the last one.
+  bool dry_run = false;
+};
+int RunImportForge(const ImportFlags& flags);
+int RunImportLeaf(const ImportFlags& flags);
+int RunImportTinyid(const ImportFlags& flags);
+int RunImportSequence(const ImportFlags& flags);
+int RunImportMax(const ImportFlags& flags);
+int RunImportCodes(const ImportFlags& flags);
 
 struct KeyspaceFlags {
   CommonFlags common;

@@ -2,6 +2,7 @@
 //
 // From flags to a configuration, and from a configuration to an open store.
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "app/config/listen_address.h"
 #include "app/output.h"
 #include "app/store_obstacle.h"
+#include "app/worker_ordinal.h"
 #include "base/log.h"
 #include "base/suggest.h"
 
@@ -25,12 +27,17 @@ namespace {
 constexpr std::string_view kMemory =
     "the store is in memory, for tests only: its keys repeat after a restart";
 
-void Remark(const ConfigInputs& inputs, const Settings& settings, bool serving) {
-  if (serving) {
-    if (settings.store == "memory:") Log(LogLevel::kWarn, "serve", "{}", kMemory);
-    return;
+void Remark(const ConfigInputs& inputs, const Config& config, bool serving) {
+  std::vector<std::string> remarks = config.warnings;
+  if (config.settings.store == "memory:") remarks.emplace_back(kMemory);
+  for (const std::string& remark : remarks) {
+    if (serving) {
+      Log(LogLevel::kWarn, "serve", "{}", remark);
+    } else {
+      Say("keymill: {}\n", remark);
+    }
   }
-  if (settings.store == "memory:") Say("keymill: {}\n", kMemory);
+  if (serving) return;
   const std::vector<std::string> names = DotEnvNames(inputs.working_directory);
   if (names.empty()) return;
   Say("keymill: .env is read by serve only; this verb does not see its {}. Export what it needs\n",
@@ -74,7 +81,7 @@ Result<Config> ReadConfig(const CommonFlags& flags, bool serving) {
                            : settings.log_format == "text" ? LogFormat::kText
                                                            : LogFormat::kAuto;
   SetUpLog(level.ok() ? *level : LogLevel::kInfo, format);
-  Remark(inputs, settings, serving);
+  Remark(inputs, *config, serving);
   return config;
 }
 
@@ -98,7 +105,7 @@ void TellIfCreated(const embed::Opened& opened) {
   if (opened.created && opened.location != "memory:") Say("keymill: created {}\n", opened.location);
 }
 
-Status NoSuchKeyspace(mint::Engine& engine, std::string_view name) {
+Status NoSuchKeyspace(mint::Engine& engine, std::string_view name, std::string_view words) {
   std::vector<std::string_view> names;
   const Result<std::vector<mint::KeyspaceInfo>> all = engine.List();
   if (all.ok()) {
@@ -109,7 +116,8 @@ Status NoSuchKeyspace(mint::Engine& engine, std::string_view name) {
                                 ? "; create it with:"
                                 : fmt::format("; did you mean {}? To create it:", nearest);
   return {Code::kNotFound,
-          fmt::format("there is no keyspace \"{0}\"{1} keymill keyspace create {0}", name, meant)};
+          fmt::format("there is no keyspace \"{0}\"{1} keymill keyspace create {0}{2}{3}", name,
+                      meant, words.empty() ? "" : " ", words)};
 }
 
 namespace {
@@ -138,11 +146,49 @@ Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptio
   engine.refill = ConfiguredRefill(settings);
   engine.refill.ahead_of_need = ahead_of_need;
   engine.keyspaces = settings.keyspaces;
+  engine.accept_unsafe_store = settings.accept_unsafe_store;
+  engine.pool.low = settings.pool_low;
+  engine.snowflake.accept_clock_ahead = settings.accept_clock_ahead;
+  engine.snowflake.choice.preferred = PreferredWorker();
+  if (!settings.worker_id.empty()) {
+    std::uint32_t fixed = 0;
+    std::from_chars(settings.worker_id.data(),
+                    settings.worker_id.data() + settings.worker_id.size(), fixed);
+    engine.snowflake.choice.fixed = fixed;
+  }
   Result<embed::Opened> opened = embed::OpenEngine({.data_dir = settings.data_dir,
                                                     .store = settings.store,
                                                     .create = settings.store_create == "auto",
                                                     .engine = std::move(engine)});
   if (!opened.ok()) return Explained(settings, opened.status());
+  return opened;
+}
+
+Result<embed::Opened> OpenToLook(const CommonFlags& common, Absent absent) {
+  Result<Config> config = ReadConfig(common, /*serving=*/false);
+  if (!config.ok()) return config.status();
+  Settings settings = config->settings;
+  settings.keyspaces.clear();
+  if (absent == Absent::kRefuse) {
+    if (Status there = CheckStoreExists(settings); !there.ok()) return there;
+  }
+  mint::EngineOptions engine;
+  engine.inspect = absent == Absent::kCreate;  // Looking and mending are for every store.
+  engine.refill.ahead_of_need = false;
+  Result<embed::Opened> opened = OpenConfigured(settings, std::move(engine));
+  if (opened.ok()) TellIfCreated(*opened);
+  return opened;
+}
+
+Result<embed::Opened> OpenToUse(const CommonFlags& common) {
+  Result<Config> config = ReadConfig(common, /*serving=*/false);
+  if (!config.ok()) return config.status();
+  mint::EngineOptions engine;
+  engine.refill.ahead_of_need = false;
+  Result<embed::Opened> opened = OpenConfigured(config->settings, std::move(engine));
+  if (!opened.ok()) return opened;
+  TellIfCreated(*opened);
+  opened->engine->AwaitSettled();  // Or a process that gives up sooner would never get anything.
   return opened;
 }
 

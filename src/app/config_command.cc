@@ -43,9 +43,10 @@ std::string OriginText(const Origin& origin) {
 
 // A store's URL may hold a password, and whatever stands in a value must not move the cursor.
 std::string Shown(const Config& config, std::string_view path) {
-  const std::string value = SettingValue(config.settings, path);
-  // An alphabet may have an @ of its own.
-  return Printable(path == "keyspaces" ? value : Redact(value), kValueSizeMax);
+  const std::string value = ShownSetting(config.settings, path);
+  // A store is shown with its user; an alphabet may have an @ of its own.
+  const bool whole = path == "store" || path == "keyspaces";
+  return Printable(whole ? value : Redact(value), kValueSizeMax);
 }
 
 void PrintTable(const Config& config, bool origins) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -75,15 +76,6 @@ Code CodeOf(int status) {
     default:
       return Code::kUnavailable;
   }
-}
-
-Status ServerSaid(int status, const std::string& body) {
-  const auto json = nlohmann::json::parse(body, nullptr, false);
-  const auto detail = json.is_object() ? json.find("detail") : json.end();
-  const bool told = json.is_object() && detail != json.end() && detail->is_string();
-  return {CodeOf(status),
-          fmt::format("the server said {}: {}", status,
-                      Printable(told ? detail->get_ref<const std::string&>() : body, kSaidMax))};
 }
 
 // Runs one asynchronous step, which gets the handler to call, to its end: Beast heeds its
@@ -212,6 +204,15 @@ class MintCall {
 
 }  // namespace
 
+Status ServerSaid(int status, const std::string& body) {
+  const auto json = nlohmann::json::parse(body, nullptr, false);
+  const auto detail = json.is_object() ? json.find("detail") : json.end();
+  const bool told = json.is_object() && detail != json.end() && detail->is_string();
+  return {CodeOf(status),
+          fmt::format("the server said {}: {}", status,
+                      Printable(told ? detail->get_ref<const std::string&>() : body, kSaidMax))};
+}
+
 Status MintOverHttp(const HttpMint& ask, const std::function<bool(std::string_view)>& sink) {
   Result<Url> url = ParseUrl(ask.url, "--server");
   if (!url.ok()) return url.status();
@@ -230,36 +231,108 @@ Status MintOverHttp(const HttpMint& ask, const std::function<bool(std::string_vi
           fmt::format("got {} of {} keys: {}", lines.lines(), ask.count, done.message())};
 }
 
+// A connection, and what one call does over it.
+class HttpCaller::Connection {
+ public:
+  Connection(std::string_view where, std::chrono::milliseconds timeout)
+      : where_(where), timeout_(timeout) {}
+
+  Status Connect(const Url& url) {
+    host_ = url.host;
+    Error error;
+    const auto endpoints = asio::ip::tcp::resolver(context_).resolve(url.host, url.port, error);
+    if (error) return Failed("find", error);
+    stream_.expires_after(timeout_);
+    error = RunStep(context_, [&](auto done) { stream_.async_connect(endpoints, done); });
+    return error ? Failed("connect to", error) : Status();
+  }
+
+  // `stale`: the server has closed it, perhaps long ago.
+  Result<HttpAnswer> Call(const HttpCall& call, bool& stale) {
+    stream_.expires_after(timeout_);  // One for all steps: whoever asks has one as well.
+    http::request<http::string_body> request(http::verb::unknown, call.path, 11);
+    request.method_string(call.method);
+    request.set(http::field::host, host_);
+    if (!call.body.empty()) request.set(http::field::content_type, "application/json");
+    if (call.method != "GET") {
+      request.body() = call.body;
+      request.prepare_payload();
+    }
+    Error error = RunStep(context_, [&](auto done) { http::async_write(stream_, request, done); });
+    stale = IsStale(error);
+    if (error) return Failed("ask", error);
+    constexpr std::uint64_t kBodyMax = 64 * 1024;
+    http::response_parser<http::string_body> parser;
+    parser.body_limit(kBodyMax);
+    error = RunStep(context_, [&](auto done) { http::async_read(stream_, buffer_, parser, done); });
+    stale = IsStale(error);
+    if (error) return Failed("read from", error);
+    last_ = !parser.get().keep_alive();
+    return HttpAnswer{static_cast<int>(parser.get().result_int()), parser.get().body()};
+  }
+
+  // Whether the server wants no further call.
+  [[nodiscard]] bool last() const { return last_; }
+
+ private:
+  static bool IsStale(const Error& error) {
+    return error == http::error::end_of_stream || error == asio::error::connection_reset ||
+           error == asio::error::broken_pipe;
+  }
+
+  [[nodiscard]] Status Failed(std::string_view what, const Error& error) const {
+    const std::string said = error == boost::beast::error::timeout
+                                 ? fmt::format("no answer within {}", DurationText(timeout_))
+                                 : error.message();
+    return {Code::kUnavailable, fmt::format("{} {}: {}", what, where_, said)};
+  }
+
+  const std::string where_;
+  const std::chrono::milliseconds timeout_;
+  std::string host_;
+  asio::io_context context_;
+  boost::beast::tcp_stream stream_{context_};
+  boost::beast::flat_buffer buffer_;
+  bool last_ = false;
+};
+
+HttpCaller::HttpCaller(std::string url, std::chrono::milliseconds timeout)
+    : url_(std::move(url)), timeout_(timeout) {}
+
+HttpCaller::~HttpCaller() = default;
+
+Result<HttpAnswer> HttpCaller::Call(const HttpCall& call) {
+  const Result<Url> url = ParseUrl(url_, "--server");
+  if (!url.ok()) return url.status();
+  bool stale = false;
+  if (connection_ != nullptr) {
+    Result<HttpAnswer> answer = connection_->Call(call, stale);
+    if (!answer.ok() || connection_->last()) connection_.reset();
+    if (!stale) return answer;
+  }
+  connection_ = std::make_unique<Connection>(url_, timeout_);
+  Status connected = connection_->Connect(*url);
+  Result<HttpAnswer> answer = connected.ok() ? connection_->Call(call, stale) : connected;
+  if (!answer.ok() || connection_->last()) connection_.reset();
+  return answer;
+}
+
 Result<HttpAnswer> GetOverHttp(const HttpGet& ask) {
   Result<Url> url = ParseUrl(ask.url, "URL");
   if (!url.ok()) return url.status();
-  const auto failed = [&](std::string_view what, const Error& error) {
-    const std::string said = error == boost::beast::error::timeout
-                                 ? fmt::format("no answer within {}", DurationText(ask.timeout))
-                                 : error.message();
-    return Status(Code::kUnavailable, fmt::format("{} {}: {}", what, ask.url, said));
-  };
-  asio::io_context context;
-  boost::beast::tcp_stream stream(context);
-  Error error;
-  const auto endpoints = asio::ip::tcp::resolver(context).resolve(url->host, url->port, error);
-  if (error) return failed("find", error);
-  // One deadline for all steps: whoever asks has one as well.
-  stream.expires_after(ask.timeout);
-  error = RunStep(context, [&](auto done) { stream.async_connect(endpoints, done); });
-  if (error) return failed("connect to", error);
-  http::request<http::empty_body> request(http::verb::get, ask.path, 11);
-  request.set(http::field::host, url->host);
-  request.set(http::field::connection, "close");
-  error = RunStep(context, [&](auto done) { http::async_write(stream, request, done); });
-  if (error) return failed("ask", error);
-  constexpr std::uint64_t kBodyMax = 64 * 1024;
-  boost::beast::flat_buffer buffer;
-  http::response_parser<http::string_body> parser;
-  parser.body_limit(kBodyMax);
-  error = RunStep(context, [&](auto done) { http::async_read(stream, buffer, parser, done); });
-  if (error) return failed("read from", error);
-  return HttpAnswer{static_cast<int>(parser.get().result_int()), parser.get().body()};
+  HttpCaller caller(ask.url, ask.timeout);
+  return caller.Call({.method = "GET", .path = ask.path});
+}
+
+std::string PathSegment(std::string_view text) {
+  constexpr std::string_view kPlain = "-._~";
+  std::string segment;
+  for (const char c : text) {
+    const bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                       kPlain.find(c) != std::string_view::npos;
+    segment += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return segment;
 }
 
 }  // namespace keymill::app

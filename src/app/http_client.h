@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -44,5 +45,38 @@ struct HttpAnswer {
 //   kInvalidArgument  the URL is none.
 //   kUnavailable      there was no answer in time, or one that is no HTTP.
 Result<HttpAnswer> GetOverHttp(const HttpGet& ask);
+
+// Why a server said no, in its own words, with the code that fits `status`.
+Status ServerSaid(int status, const std::string& body);
+
+// `text` as one segment of a path.
+std::string PathSegment(std::string_view text);
+
+struct HttpCall {
+  std::string method;  // "PUT"
+  std::string path;
+  std::string body = {};  // JSON, or "".
+};
+
+// Calls of one server, one after another, over one connection for as long as it lasts.
+class HttpCaller {
+ public:
+  explicit HttpCaller(std::string url,
+                      std::chrono::milliseconds timeout = std::chrono::milliseconds(30'000));
+  ~HttpCaller();
+  HttpCaller(const HttpCaller&) = delete;
+  HttpCaller& operator=(const HttpCaller&) = delete;
+
+  // A call whose connection the server has closed meanwhile is made again, once: it must do no
+  // harm when it is made twice.
+  // Errors: as GetOverHttp's.
+  Result<HttpAnswer> Call(const HttpCall& call);
+
+ private:
+  class Connection;
+  const std::string url_;
+  const std::chrono::milliseconds timeout_;
+  std::unique_ptr<Connection> connection_;
+};
 
 }  // namespace keymill::app

@@ -1,7 +1,11 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,8 +14,12 @@
 #include "api/http/keyspace_json.h"
 #include "app/cli.h"
 #include "app/commands.h"
+#include "app/explain_text.h"
 #include "app/output.h"
 #include "app/plan_text.h"
+#include "base/utc_text.h"
+#include "keys/guess_kind.h"
+#include "mint/kinds.h"
 
 namespace keymill::app {
 namespace {
@@ -21,6 +29,7 @@ std::string Forecast(const mint::KeyspaceInfo& info) {
 }
 
 std::string Percent(const mint::KeyspaceInfo& info) {
+  if (info.endless) return "-";
   return fmt::format("{:.2f}%",
                      100.0 * static_cast<double>(info.used) / static_cast<double>(info.capacity));
 }
@@ -46,16 +55,31 @@ void PrintJson(const mint::KeyspaceInfo& info) {
   Print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+// "3 available, 2 used": the states that there are. Notes are no keys.
+std::string CountsText(const KeyTable::Counts& counts) {
+  std::string text;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto state = static_cast<KeyState>(i);
+    if (counts.at(i) == 0 || state == KeyState::kNote) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts.at(i), KeyStateName(state));
+  }
+  return text.empty() ? "none yet" : text;
+}
+
 void PrintShow(const mint::KeyspaceInfo& info, bool warn) {
   Print("name       {}\n", info.record.name);
   Print("kind       {}\n", KindName(info.recipe.kind));
   Print("state      {}{}\n", KeyspaceStateName(info.record.state),
         info.record.reason.empty() ? "" : ": " + info.record.reason);
   Print("recipe     {}\n", info.record.recipe);
-  Print("capacity   {}\n", info.capacity);
-  Print("used       {} ({})\n", info.used, Percent(info));
-  Print("left       {}\n", info.left);
-  Print("exhausted  {}\n", Forecast(info));
+  if (!info.endless) {
+    Print("capacity   {}\n", info.capacity);
+    Print("used       {} ({})\n", info.used, Percent(info));
+    Print("left       {}\n", info.left);
+    Print("exhausted  {}\n", Forecast(info));
+    if (info.years_left) Print("years left {:.1f}\n", *info.years_left);
+  }
+  if (info.counts) Print("keys       {}\n", CountsText(*info.counts));
   if (const Result<keys::Plan> plan = PlanOf(info); plan.ok()) {
     const double rate = AverageRate(info);
     const std::string rate_text = rate > 0 ? fmt::format("{:.3g}/s", rate) : "";
@@ -69,29 +93,8 @@ void PrintShow(const mint::KeyspaceInfo& info, bool warn) {
   Print("created    {}\n", api::http::IsoTime(info.record.created_at_ms));
 }
 
-// The state of a key, with what is not plain from its name.
-std::string StateText(mint::Explanation::State state) {
-  const std::string_view name = mint::ExplanationStateName(state);
-  if (state != mint::Explanation::State::kReserved) return std::string(name);
-  return fmt::format("{} (its block is in use: it was issued, or will be)", name);
-}
-
-enum class Absent : std::uint8_t { kCreate, kRefuse };
-
-// The configured store without creating anything that is only configured: looking at
-// keyspaces must not make any, nor a store.
-Result<embed::Opened> Open(const CommonFlags& common, Absent absent = Absent::kRefuse) {
-  Result<Config> config = ReadConfig(common, /*serving=*/false);
-  if (!config.ok()) return config.status();
-  Settings settings = config->settings;
-  settings.keyspaces.clear();
-  if (absent == Absent::kRefuse) {
-    if (Status there = CheckStoreExists(settings); !there.ok()) return there;
-  }
-  Result<embed::Opened> opened = OpenConfigured(settings);
-  if (opened.ok()) TellIfCreated(*opened);
-  return opened;
-}
+// An audit of every instance, and the time that its store may need.
+constexpr std::chrono::seconds kTestimony{5};
 
 Status Describe(mint::Engine& engine, const Status& status, std::string_view name) {
   return status.code() == Code::kNotFound ? NoSuchKeyspace(engine, name) : status;
@@ -131,7 +134,7 @@ void WarnOf(const Recipe& recipe) {
 }  // namespace
 
 int RunKeyspaceList(const KeyspaceFlags& flags) {
-  Result<embed::Opened> opened = Open(flags.common);
+  Result<embed::Opened> opened = OpenToLook(flags.common);
   if (!opened.ok()) return Fail(opened.status());
   Result<std::vector<mint::KeyspaceInfo>> all = opened->engine->List();
   if (!all.ok()) return Fail(all.status());
@@ -150,13 +153,13 @@ int RunKeyspaceList(const KeyspaceFlags& flags) {
   for (const auto& info : *all) {
     Print("{:<{}}  {:<9} {:<12} {:>8}  {:>20}  {}\n", info.record.name, width,
           KindName(info.recipe.kind), KeyspaceStateName(info.record.state), Percent(info),
-          info.left, Forecast(info));
+          info.endless ? "-" : std::to_string(info.left), Forecast(info));
   }
   return kExitOk;
 }
 
 int RunKeyspaceShow(const KeyspaceFlags& flags) {
-  Result<embed::Opened> opened = Open(flags.common);
+  Result<embed::Opened> opened = OpenToLook(flags.common);
   if (!opened.ok()) return Fail(opened.status());
   return Show(*opened->engine, flags, /*warn=*/true);
 }
@@ -164,7 +167,7 @@ int RunKeyspaceShow(const KeyspaceFlags& flags) {
 int RunKeyspaceCreate(const KeyspaceFlags& flags) {
   Result<Recipe> recipe = mint::RecipeFromWords(flags.words);
   if (!recipe.ok()) return Fail(recipe.status());
-  Result<embed::Opened> opened = Open(flags.common, Absent::kCreate);
+  Result<embed::Opened> opened = OpenToLook(flags.common, Absent::kCreate);
   if (!opened.ok()) return Fail(opened.status());
   Result<mint::Engine::Created> created = opened->engine->Create(flags.name, *recipe);
   if (!created.ok()) {
@@ -179,7 +182,7 @@ int RunKeyspaceCreate(const KeyspaceFlags& flags) {
 }
 
 int RunKeyspaceRetire(const KeyspaceFlags& flags) {
-  Result<embed::Opened> opened = Open(flags.common);
+  Result<embed::Opened> opened = OpenToLook(flags.common);
   if (!opened.ok()) return Fail(opened.status());
   if (Status done = opened->engine->Retire(flags.name); !done.ok()) {
     return Fail(Describe(*opened->engine, done, flags.name));
@@ -188,54 +191,53 @@ int RunKeyspaceRetire(const KeyspaceFlags& flags) {
 }
 
 int RunRecover(const KeyspaceFlags& flags) {
-  Result<embed::Opened> opened = Open(flags.common);
+  Result<embed::Opened> opened = OpenToLook(flags.common);
   if (!opened.ok()) return Fail(opened.status());
-  Result<RecoverReport> report = opened->engine->Recover(flags.name);
+  mint::Engine& engine = *opened->engine;
+  engine.AwaitSettled();  // Others may be about to object.
+  const Result<bool> quarantined = engine.QuarantineIfBehind(flags.name);
+  if (!quarantined.ok()) return Fail(Describe(engine, quarantined.status(), flags.name));
+  if (*quarantined) {
+    // It may have been quarantined only now, or just before.
+    Say("keymill: waiting {} s for every running instance to say what it has seen\n",
+        kTestimony.count());
+    std::this_thread::sleep_for(kTestimony);
+  }
+  Result<RecoverReport> report = engine.Recover(flags.name);
   if (!report.ok()) return Fail(Describe(*opened->engine, report.status(), flags.name));
   Say("keymill: {} is open again. Next number {} (it was {}): {} numbers were skipped, and "
       "{} that had been given back were burned.\n"
       "Every running instance of this keyspace must be restarted.\n",
       flags.name, report->next_after, report->next_before, report->next_after - report->next_before,
       report->returned_burned);
+  if (report->keys_burned > 0) {
+    Say("{} keys of the pool may have been handed out meanwhile, and are burned.\n",
+        report->keys_burned);
+  }
+  if (!report->forgotten.empty()) Say("Mind: {}\n", report->forgotten);
   return Show(*opened->engine, flags);
 }
 
-int RunExplain(const ExplainFlags& flags) {
-  Result<embed::Opened> opened = Open(flags.common);
+int RunBounds(const BoundsFlags& flags) {
+  api::http::TimeRange range;
+  for (const auto& [flag, text, out] : {std::tuple("--from", &flags.from, &range.from_ms),
+                                        std::tuple("--to", &flags.to, &range.to_ms)}) {
+    const Result<std::int64_t> ms = ParseUtcText(*text);
+    if (!ms.ok())
+      return Fail({Code::kInvalidArgument, fmt::format("{}: {}", flag, ms.status().message())});
+    *out = *ms;
+  }
+  Result<embed::Opened> opened = OpenToLook(flags.common);
   if (!opened.ok()) return Fail(opened.status());
-  std::vector<std::string> names = {flags.keyspace};
-  if (flags.keyspace.empty()) {
-    Result<std::vector<mint::KeyspaceInfo>> all = opened->engine->List();
-    if (!all.ok()) return Fail(all.status());
-    names.clear();
-    for (const auto& info : *all) names.push_back(info.record.name);
+  const Result<mint::Engine::Bounds> bounds =
+      opened->engine->BoundsOf(flags.keyspace, range.from_ms, range.to_ms);
+  if (!bounds.ok()) return Fail(Describe(*opened->engine, bounds.status(), flags.keyspace));
+  if (flags.json) {
+    Print("{}\n", api::http::BoundsJson(flags.keyspace, range, *bounds));
+  } else {
+    Print("{}\n{}\n", bounds->first, bounds->last);
   }
-  Status why(Code::kNotFound, "there is no keyspace yet");
-  bool found = false;
-  for (const std::string& name : names) {
-    Result<mint::Explanation> told = opened->engine->Explain(name, flags.key);
-    if (!told.ok()) {
-      why = told.status();
-      continue;
-    }
-    found = true;
-    if (flags.json) {
-      Print("{}\n", api::http::ExplanationJson(*told, flags.key));
-      continue;
-    }
-    Print("key       {}\nkeyspace  {}\nstate     {}\nkind      {}\nnumber    {}\n", flags.key,
-          told->keyspace, StateText(told->state), KindName(told->kind), told->number);
-    Print("block     {} ({} {} from {}, {})\ninstance  {}\nreserved  {}\n", told->block.block_id,
-          told->block.count, told->block.count == 1 ? "number" : "numbers", told->block.first,
-          BlockStateName(told->block.state), told->block.instance,
-          api::http::IsoTime(told->block.reserved_at_ms));
-  }
-  if (found) return kExitOk;
-  if (names.size() > 1) {
-    why = Status(Code::kNotFound, fmt::format("no keyspace can have issued \"{}\"", flags.key));
-  }
-  // In another directory there is another store: the most common reason not to find a key.
-  return Fail({why.code(), fmt::format("{} (looked in {})", why.message(), opened->location)});
+  return kExitOk;
 }
 
 }  // namespace keymill::app

@@ -23,26 +23,33 @@ void AddMint(const mint::Engine* engine, MetricFamilies& families) {
   families.Gauge("keymill_store_up", "0: the store has not been reached yet.").Add(0);
 }
 
-void AddConnections(const net::Server& server, MetricFamilies& families) {
-  const MetricLabels http = {{"frontend", "http"}};
-  families.Gauge("keymill_connections", "Connections that are open.")
-      .Add(static_cast<double>(server.connections()), http);
-  families.Counter("keymill_connections_accepted_total", "Connections accepted so far.")
-      .Add(static_cast<double>(server.accepted()), http);
-  families
-      .Counter("keymill_connections_refused_total",
-               "Of those, the ones that were told at once that there are too many.")
-      .Add(static_cast<double>(server.turned_away()), http);
+void AddConnections(const Listening& listening, MetricFamilies& families) {
+  MetricFamily& open = families.Gauge("keymill_connections", "Connections that are open.");
+  MetricFamily& accepted =
+      families.Counter("keymill_connections_accepted_total", "Connections accepted so far.");
+  MetricFamily& refused =
+      families.Counter("keymill_connections_refused_total",
+                       "Of those, the ones that were told at once that there are too many.");
+  for (const OpenListener& listener : listening.listeners) {
+    const MetricLabels labels = {{"frontend", listener.frontend}};
+    const net::Server::Counts counts = listening.server->counts(listener.port);
+    open.Add(static_cast<double>(counts.open), labels);
+    accepted.Add(static_cast<double>(counts.accepted), labels);
+    refused.Add(static_cast<double>(counts.turned_away), labels);
+  }
 }
 
 }  // namespace
 
-std::string MetricsPage(api::http::Service& service, const net::Server* server) {
+std::string MetricsPage(api::http::Service& service, api::resp::RespService& resp,
+                        const GrpcListener& grpc, const Listening* listening) {
   MetricFamilies families;
   AddBuildInfo(families);
   AddMint(service.engine(), families);
   service.metrics().Collect(families);
-  if (server != nullptr) AddConnections(*server, families);
+  resp.metrics().Collect(families);
+  grpc.Collect(families);
+  if (listening != nullptr) AddConnections(*listening, families);
   ProcessMetrics().Collect(families);
   return MetricsText(families);
 }

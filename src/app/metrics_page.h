@@ -7,12 +7,15 @@
 #include <string>
 
 #include "api/http/service.h"
-#include "net/server.h"
+#include "api/resp/service.h"
+#include "app/grpc_listener.h"
+#include "app/listeners.h"
 
 namespace keymill::app {
 
-// Figures of the mint, the front end, the connections and the process. From memory only: the
-// store is not asked. `server` may be null while there is none.
-std::string MetricsPage(api::http::Service& service, const net::Server* server);
+// Figures of the mint, the front ends, their connections and the process. From memory only: the
+// store is not asked. `listening` may be null while nobody listens.
+std::string MetricsPage(api::http::Service& service, api::resp::RespService& resp,
+                        const GrpcListener& grpc, const Listening* listening);
 
 }  // namespace keymill::app

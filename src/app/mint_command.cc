@@ -9,6 +9,7 @@
 #include "app/config/duration.h"
 #include "app/http_client.h"
 #include "app/output.h"
+#include "app/resp_client.h"
 
 namespace keymill::app {
 namespace {
@@ -18,15 +19,25 @@ constexpr std::uint64_t kChunk = 1U << 20;
 constexpr std::chrono::milliseconds kLook{1'000};
 
 int MintFromServer(const MintFlags& flags, std::chrono::milliseconds patience) {
+  const auto sink = [](std::string_view lines) {
+    WriteData(lines);
+    return DataIsWritten();
+  };
+  if (IsRespUrl(flags.server)) {
+    const RespMint ask{.url = flags.server,
+                       .keyspace = flags.keyspace,
+                       .count = flags.count,
+                       .connect_timeout = std::min(RespMint().connect_timeout, patience),
+                       .idle_timeout = patience};
+    const Status minted = MintOverResp(ask, sink);
+    return minted.ok() ? kExitOk : Fail(minted);
+  }
   const HttpMint ask{.url = flags.server,
                      .keyspace = flags.keyspace,
                      .count = flags.count,
                      .connect_timeout = std::min(HttpMint().connect_timeout, patience),
                      .idle_timeout = patience};
-  const Status minted = MintOverHttp(ask, [](std::string_view lines) {
-    WriteData(lines);
-    return DataIsWritten();
-  });
+  const Status minted = MintOverHttp(ask, sink);
   return minted.ok() ? kExitOk : Fail(minted);
 }
 
@@ -63,14 +74,9 @@ int RunMint(const MintFlags& flags) {
          fmt::format("--timeout \"{}\": use a duration such as 500ms or 30s", flags.timeout)});
   }
   if (!flags.server.empty()) return MintFromServer(flags, *patience);
-  Result<Config> config = ReadConfig(flags.common, /*serving=*/false);
-  if (!config.ok()) return Fail(config.status());
   // Just what is asked for: nothing is left to be given back.
-  mint::EngineOptions engine;
-  engine.refill.ahead_of_need = false;
-  Result<embed::Opened> opened = OpenConfigured(config->settings, engine);
+  Result<embed::Opened> opened = OpenToUse(flags.common);
   if (!opened.ok()) return Fail(opened.status());
-  TellIfCreated(*opened);
   mint::Engine& mill = *opened->engine;
   Result<mint::Keyspace*> keyspace = mill.Lookup(flags.keyspace);
   if (keyspace.code() == Code::kNotFound) return Fail(NoSuchKeyspace(mill, flags.keyspace));

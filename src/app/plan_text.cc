@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/utc_text.h"
 #include "keys/recipe_text.h"
 #include "load/quantity.h"
 
@@ -49,11 +50,27 @@ std::string SizeText(const keys::Plan& plan) {
              : fmt::format("{} to {} characters", plan.size_min, plan.size_max);
 }
 
+// The storage of a key that the store remembers.
+std::string StoredText(const keys::Plan::Stored& stored) {
+  return fmt::format("about {} bytes per key: a row that the store keeps for ever", stored.bytes);
+}
+
 std::string Lifetime(const keys::Plan& plan, std::string_view rate_text) {
+  if (plan.timed) {
+    const auto end_ms =
+        plan.timed->epoch_ms + static_cast<std::int64_t>(*plan.lifetime_seconds * 1e3);
+    return fmt::format("{}, from {} to {}", SpanText(*plan.lifetime_seconds),
+                       UtcText(plan.timed->epoch_ms), UtcText(end_ms));
+  }
+  if (plan.stored && plan.stored->cycling && !plan.lifetime_seconds) {
+    return fmt::format("no end: at {} {} keys are in use or at rest at a time", rate_text,
+                       AmountText(*plan.stored->cycling));
+  }
   if (plan.lifetime_seconds) {
     return fmt::format("{} at {}", SpanText(*plan.lifetime_seconds), rate_text);
   }
-  const auto capacity = static_cast<double>(plan.capacity);
+  const bool pool = plan.stored && !plan.stored->derived;
+  const auto capacity = static_cast<double>(plan.capacity) * (pool ? keys::kPoolFillShare : 1);
   // Beyond that, slower rates have nothing to add.
   if (SpanText(capacity / 1e6) == SpanText(capacity)) {
     return fmt::format("{} at 1M/s", SpanText(capacity / 1e6));
@@ -119,8 +136,82 @@ std::string AmountText(double amount) {
   return load::CountText(static_cast<std::uint64_t>(std::round(amount)));
 }
 
+namespace {
+
+std::vector<PlanRow> RandomNature(const keys::Plan::Random& random, std::string_view rate_text) {
+  const double pair = std::pow(2.0, -static_cast<double>(random.random_bits));
+  std::vector<PlanRow> rows;
+  rows.emplace_back("lifetime",
+                    random.timed ? "until the year 10889: 48 bits of milliseconds" : "no end");
+  rows.emplace_back("guess",
+                    random.consecutive ? "easy within a millisecond: its keys follow one another"
+                    : random.timed
+                        ? fmt::format("{} for a key whose millisecond is known", OddsText(pair))
+                        : fmt::format("{} for any one key", OddsText(pair)));
+  const std::string_view where =
+      random.timed ? "two processes, one key each in one millisecond" : "any two keys";
+  std::string collision = fmt::format("{}: {}", where, OddsText(pair));
+  if (random.collision_in_year) {
+    collision += fmt::format("; in a year at {}{}: {}", rate_text, random.timed ? ", at worst" : "",
+                             OddsText(*random.collision_in_year));
+  }
+  rows.emplace_back("collision", std::move(collision));
+  rows.emplace_back("order",
+                    random.timed ? "by time; within a process as they were issued" : "none");
+  rows.emplace_back("storage", "0 bytes per key: the store is not asked");
+  return rows;
+}
+
+std::vector<PlanRow> TimedNature(const keys::Plan& plan) {
+  std::vector<PlanRow> rows;
+  rows.emplace_back("lifetime", Lifetime(plan, ""));
+  rows.emplace_back(
+      "speed",
+      fmt::format("{} ids a second for each of {} workers",
+                  load::CountText(static_cast<std::uint64_t>(std::round(plan.timed->per_second))),
+                  load::CountText(plan.timed->workers)));
+  rows.emplace_back("guess", "easy: an id is its time, and the ids of a time follow one another");
+  rows.emplace_back("collision", "none: each worker reserves its time before it uses it");
+  rows.emplace_back("order", "by time, as far as the clocks agree");
+  rows.emplace_back("storage", "0 bytes per key: a row per worker");
+  return rows;
+}
+
+// How a key that is taken already is avoided, and what that costs.
+std::string StoredCollision(const keys::Plan& plan) {
+  if (!plan.stored->derived) {
+    return fmt::format("none: what is drawn twice is not added; a fill gives up at {:.0f} % of all",
+                       keys::kPoolFillShare * 100);
+  }
+  return fmt::format(
+      "none: other digits are taken; even odds of the first after {}; attempts per new key: {} "
+      "when "
+      "half full, {} at 90 %, {} at 99 %",
+      AmountText(plan.random_collision_at), Rough(keys::AttemptsAt(0.5)),
+      Rough(keys::AttemptsAt(0.9)), Rough(keys::AttemptsAt(0.99)));
+}
+
+// 2^bits in decimal. REQUIRES: bits <= 128
+std::string PowerOfTwo(std::uint32_t bits) {
+  std::string digits = "1";  // Least significant first.
+  for (std::uint32_t i = 0; i < bits; ++i) {
+    int carry = 0;
+    for (char& digit : digits) {
+      const int twice = (digit - '0') * 2 + carry;
+      digit = static_cast<char>('0' + twice % 10);
+      carry = twice / 10;
+    }
+    if (carry > 0) digits.push_back('1');
+  }
+  return {digits.rbegin(), digits.rend()};
+}
+
+}  // namespace
+
 std::vector<PlanRow> PlanNature(const keys::Plan& plan, std::string_view rate_text,
                                 std::optional<double> issued) {
+  if (plan.random) return RandomNature(*plan.random, rate_text);
+  if (plan.timed) return TimedNature(plan);
   std::vector<PlanRow> rows;
   rows.emplace_back("lifetime", Lifetime(plan, rate_text));
   if (plan.countable) {
@@ -135,10 +226,13 @@ std::vector<PlanRow> PlanNature(const keys::Plan& plan, std::string_view rate_te
     rows.emplace_back("guess",
                       fmt::format("{}{} when half full", odds, OddsText(*plan.guess_half_full)));
     rows.emplace_back("collision",
-                      fmt::format("none: a permutation (random keys: even odds after {})",
-                                  AmountText(plan.random_collision_at)));
+                      plan.stored
+                          ? StoredCollision(plan)
+                          : fmt::format("none: a permutation (random keys: even odds after {})",
+                                        AmountText(plan.random_collision_at)));
   }
-  rows.emplace_back("storage", "0 bytes per key: one counter, and a row per block");
+  rows.emplace_back("storage", plan.stored ? StoredText(*plan.stored)
+                                           : "0 bytes per key: one counter, and a row per block");
   return rows;
 }
 
@@ -147,8 +241,10 @@ std::vector<PlanRow> PlanRows(const Recipe& recipe, const keys::Plan& plan,
   std::vector<PlanRow> rows;
   rows.emplace_back("kind", std::string(KindName(recipe.kind)));
   rows.emplace_back("key", SizeText(plan));
-  rows.emplace_back("capacity", fmt::format("{} ({})", plan.capacity,
-                                            AmountText(static_cast<double>(plan.capacity))));
+  rows.emplace_back("capacity", plan.random
+                                    ? fmt::format("2^{} ({:.1e})", plan.random->bits, plan.texts)
+                                    : fmt::format("{} ({})", plan.capacity,
+                                                  AmountText(static_cast<double>(plan.capacity))));
   for (PlanRow& row : PlanNature(plan, rate_text, {})) rows.push_back(std::move(row));
   return rows;
 }
@@ -157,16 +253,36 @@ std::string PlanJson(const Recipe& recipe, const keys::Plan& plan, double rate) 
   using Json = nlohmann::ordered_json;
   Json json;
   json["recipe"] = Json::parse(keys::RecipeText(recipe));
-  json["recipe"]["start"] = std::to_string(recipe.start);
+  if (json["recipe"].contains("start")) json["recipe"]["start"] = std::to_string(recipe.start);
   json["key_size"] = {{"min", plan.size_min}, {"max", plan.size_max}};
-  json["capacity"] = std::to_string(plan.capacity);
+  json["capacity"] = plan.random ? PowerOfTwo(plan.random->bits) : std::to_string(plan.capacity);
   json["rate_per_second"] = rate > 0 ? Json(rate) : Json(nullptr);
   json["lifetime_seconds"] = OrNull(plan.lifetime_seconds);
   json["guess_odds"] = {{"after_a_year", OrNull(plan.guess_after_year)},
                         {"half_full", OrNull(plan.guess_half_full)},
                         {"countable", plan.countable}};
-  json["collision_odds"] = 0;
-  json["storage_bytes_per_key"] = 0;
+  if (plan.random) {
+    json["guess_odds"] = nullptr;
+    json["collision_odds"] = OrNull(plan.random->collision_in_year);
+    json["random_bits"] = plan.random->random_bits;
+    json["time_ordered"] = plan.random->timed;
+  } else {
+    json["collision_odds"] = 0;
+  }
+  if (plan.timed) {
+    json["ids_per_second_per_worker"] = plan.timed->per_second;
+    json["workers"] = plan.timed->workers;
+  }
+  if (plan.stored) {
+    if (plan.stored->derived) {
+      json["attempts"] = {{"half_full", keys::AttemptsAt(0.5)},
+                          {"90_percent_full", keys::AttemptsAt(0.9)}};
+    } else {
+      json["fill_share_max"] = keys::kPoolFillShare;
+      json["keys_cycling"] = OrNull(plan.stored->cycling);
+    }
+  }
+  json["storage_bytes_per_key"] = plan.stored ? plan.stored->bytes : 0;
   json["warnings"] = Json::array();
   for (const keys::PlanWarning& warning : plan.warnings) {
     json["warnings"].push_back(

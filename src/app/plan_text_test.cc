@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -88,6 +89,53 @@ TEST(PlanTextTest, OddsOfTodayComeFirst) {
   const keys::Plan plan = *keys::MakePlan(DefaultRecipe(Kind::kShuffled), 0);
   EXPECT_EQ(PlanNature(plan, "", 1e9).at(1).second, "1 in 3,522 now; 1 in 2 when half full");
   EXPECT_EQ(PlanNature(plan, "", 0).at(1).second, "none now; 1 in 2 when half full");
+}
+
+TEST(PlanTextTest, TellsRandomKeysWithoutACapacityThatMeansNothing) {
+  const Recipe recipe = DefaultRecipe(Kind::kUuid4);
+  const keys::Plan plan = *keys::MakePlan(recipe, 1000);
+  const std::vector<PlanRow> rows = PlanRows(recipe, plan, "1000/s");
+  ASSERT_EQ(rows.size(), 8U);
+  EXPECT_EQ(rows[2].second, "2^122 (5.3e+36)");
+  EXPECT_EQ(rows[3].second, "no end");
+  EXPECT_EQ(rows[5].second, "any two keys: 1 in 5.3e+36; in a year at 1000/s: 1 in 1.1e+16");
+  const auto json = nlohmann::json::parse(PlanJson(recipe, plan, 1000));
+  EXPECT_EQ(json["capacity"], "5316911983139663491615228241121378304");  // 2^122
+  EXPECT_TRUE(json["lifetime_seconds"].is_null());
+  EXPECT_GT(json["collision_odds"], 0);
+  EXPECT_EQ(json["time_ordered"], false);
+}
+
+TEST(PlanTextTest, TellsASnowflakeByItsTimeAndItsWorkers) {
+  const Recipe recipe = DefaultRecipe(Kind::kSnowflake);
+  EXPECT_EQ(Text(PlanRows(recipe, *keys::MakePlan(recipe, 0), "")),
+            "kind: snowflake\n"
+            "key: 1 to 19 characters\n"
+            "capacity: 9223372036854775807 (9.2 quintillion)\n"
+            "lifetime: 70 years, from 2025-01-01T00:00:00.000Z to 2094-09-07T15:47:35.552Z\n"
+            "speed: 4,096,000 ids a second for each of 1,024 workers\n"
+            "guess: easy: an id is its time, and the ids of a time follow one another\n"
+            "collision: none: each worker reserves its time before it uses it\n"
+            "order: by time, as far as the clocks agree\n"
+            "storage: 0 bytes per key: a row per worker\n");
+}
+
+TEST(PlanTextTest, TellsWhatDerivedKeysAndPoolsCost) {
+  const Recipe derived = DefaultRecipe(Kind::kDerived);
+  const keys::Plan plan = *keys::MakePlan(derived, 0);
+  const std::string text = Text(PlanRows(derived, plan, ""));
+  EXPECT_THAT(text, testing::HasSubstr("even odds of the first after 2.2 million"));
+  EXPECT_THAT(text, testing::HasSubstr("2.0 when half full, 10 at 90 %, 100 at 99 %"));
+  EXPECT_THAT(text, testing::HasSubstr("bytes per key: a row that the store keeps"));
+  const auto json = nlohmann::json::parse(PlanJson(derived, plan, 0));
+  EXPECT_EQ(json["attempts"]["half_full"], 2);
+  EXPECT_GT(json["storage_bytes_per_key"], 0);
+  Recipe pool = DefaultRecipe(Kind::kPool);
+  pool.recycle = true;
+  pool.expires_s = 86'400;
+  const std::string cycling = Text(PlanRows(pool, *keys::MakePlan(pool, 1000), "1000/s"));
+  EXPECT_THAT(cycling, testing::HasSubstr("no end: at 1000/s 173 million keys are in use or"));
+  EXPECT_THAT(cycling, testing::HasSubstr("gives up at 75 % of all"));
 }
 
 TEST(PlanTextTest, JsonHasEverything) {

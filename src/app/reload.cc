@@ -36,7 +36,9 @@ Reload CompareSettings(const Settings& running, const Settings& wanted) {
     const std::string after = row.print(wanted);
     if (before == after) continue;
     (row.info.reloads ? reload.now : reload.at_restart)
-        .push_back(fmt::format("{} {} -> {}", row.info.path, Shown(before), Shown(after)));
+        .push_back(fmt::format("{} {} -> {}", row.info.path,
+                               Shown(ShownSetting(running, row.info.path)),
+                               Shown(ShownSetting(wanted, row.info.path))));
   }
   CompareKeyspaces(running, wanted, reload);
   return reload;

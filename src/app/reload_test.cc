@@ -37,7 +37,7 @@ TEST(ReloadTest, KeyspacesAreGainedAndDroppedByName) {
   wanted.keyspaces["orders"] = DefaultRecipe(Kind::kSequence);
   const Reload reload = CompareSettings(running, wanted);
   EXPECT_THAT(reload.keyspaces_gained, ElementsAre("orders"));
-  EXPECT_THAT(reload.keyspaces_dropped, ElementsAre("default"));
+  EXPECT_THAT(reload.keyspaces_dropped, ElementsAre("default", "ids"));
   EXPECT_THAT(reload.at_restart, IsEmpty());
 }
 
@@ -50,12 +50,18 @@ TEST(ReloadTest, AnotherRecipeIsForTheStoreToRefuse) {
 TEST(ReloadTest, AdoptsExactlyWhatReloads) {
   Settings wanted;
   wanted.listen_http = "127.0.0.1:0";
+  wanted.listen_resp = "127.0.0.1:0";
+  wanted.listen_grpc = "127.0.0.1:1";
   wanted.data_dir = "elsewhere";
   wanted.store = "memory:";
   wanted.store_create = "never";
+  wanted.accept_unsafe_store = "a test";
   wanted.block_size = 7;
   wanted.block_growth = "off";
   wanted.runway_target = 2s;
+  wanted.pool_low = 0;
+  wanted.worker_id = "17";
+  wanted.accept_clock_ahead = true;
   wanted.request_timeout = 3s;
   wanted.threads = 4;
   wanted.connections_max = 5;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -19,13 +20,13 @@
 #include <fmt/ranges.h>
 #include <sys/resource.h>
 
-#include "api/http/reply.h"
 #include "api/http/service.h"
+#include "api/resp/service.h"
 #include "app/banner.h"
 #include "app/cli.h"
 #include "app/commands.h"
-#include "app/config/listen_address.h"
-#include "app/file_limit.h"
+#include "app/grpc_listener.h"
+#include "app/listeners.h"
 #include "app/log_level_switch.h"
 #include "app/metrics_page.h"
 #include "app/output.h"
@@ -59,33 +60,14 @@ void RaiseFileLimit() {
   }
 }
 
-// Whoever is one connection too many is told so; one file too many would be everybody's trouble,
-// the refiller's above all.
-std::uint32_t ConnectionsThatFit(std::uint32_t wanted, std::uint32_t threads) {
-  const rlim_t ours = FilesBesideConnections(threads);
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted + ours) return wanted;
-  const rlim_t fit = std::max<rlim_t>(limit.rlim_cur, ours + 1) - ours;
-  if (fit < wanted / 2) {
-    Log(LogLevel::kWarn, "serve",
-        "the file limit of {} leaves room for {} connections, not {} (connections_max); raise it "
-        "with ulimit -Hn or LimitNOFILE=",
-        limit.rlim_cur, fit, wanted);
-  }
-  return static_cast<std::uint32_t>(fit);
-}
-
-std::string BusyAnswer() {
-  std::string answer;
-  api::http::AppendReply(
-      answer, api::http::StatusProblem({Code::kOverloaded, "too many connections are open"}),
-      {.keep_alive = false});
-  return answer;
-}
-
 bool MayPass(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
          code == Code::kUnknownOutcome;
+}
+
+std::string FromEnvironment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 // Whole or not at all: whoever waits for the file may read it as soon as it is there.
@@ -109,14 +91,23 @@ Status WriteWhole(const std::string& path, const std::string& text) {
 class ServeRun {
  public:
   ServeRun(Config config, ServeFlags flags)
-      : settings_(std::move(config.settings)),
+      : resp_by_default_(RespByDefault(config)),
+        settings_(std::move(config.settings)),
         file_(std::move(config.file)),
         flags_(std::move(flags)),
-        service_({.request_timeout = settings_.request_timeout,
-                  .router = {.forge = Serves(kForge)},
+        backend_(settings_.request_timeout),
+        service_({.router = {.forge = Serves(kForge),
+                             .generate_id = Serves("generate-id"),
+                             .leaf = Serves("leaf"),
+                             .tinyid = Serves("tinyid")},
                   .version = std::string(Version()),
+                  .pod_name = FromEnvironment("POD_NAME"),
+                  .pod_uid = FromEnvironment("POD_UID"),
+                  .node_name = FromEnvironment("NODE_NAME"),
                   .address = settings_.listen_http,
-                  .metrics_page = [this] { return RenderMetrics(); }}) {}
+                  .metrics_page = [this] { return RenderMetrics(); }},
+                 backend_),
+        resp_({.version = std::string(Version())}, backend_) {}
 
   ~ServeRun() {
     RequestStop();
@@ -149,7 +140,7 @@ class ServeRun {
 
   int Run() {
     ConfigureLogLevel();
-    WarnOfCompat();
+    if (Status loaded = grpc_.Load(settings_.listen_grpc); !loaded.ok()) return Fail(loaded);
     opener_ = std::thread([this] { KeepOpening(); });
     // Nobody can connect before a store that answers at once is open.
     News news = AwaitNews(SystemClock().Monotonic() + kListenAnyway);
@@ -205,7 +196,7 @@ class ServeRun {
       } else if (!news.open && now >= say_at) {
         say_at = now + kSayAgain;
         Log(LogLevel::kWarn, "serve", "{}; trying again, {} answers 503 meanwhile",
-            news.waiting.ok() ? "the store does not answer" : news.waiting.message(), base_url_);
+            news.waiting.ok() ? "the store does not answer" : news.waiting.message(), BaseUrl());
       }
       if (AwaitChange(announced ? now + std::chrono::hours(1) : say_at) && announced) Reload();
     }
@@ -245,7 +236,7 @@ class ServeRun {
     TellReload(fresh->file, reload);
     AdoptReloaded(wanted, settings_);
     opened_.engine->SetRefill(ConfiguredRefill(settings_));
-    service_.SetRequestTimeout(settings_.request_timeout);
+    backend_.SetRequestTimeout(settings_.request_timeout);
     ConfigureLogLevel();
   }
 
@@ -282,24 +273,17 @@ class ServeRun {
 
   std::string RenderMetrics() {
     const MutexLock lock(serving_mu_);
-    return MetricsPage(service_, serving_);
+    return MetricsPage(service_, resp_, grpc_, serving_);
   }
 
-  void SetServing(net::Server* server) {
+  void SetServing(const Listening* listening) {
     const MutexLock lock(serving_mu_);
-    serving_ = server;
+    serving_ = listening;
   }
 
   bool Serves(std::string_view peer) const {
     return std::find(settings_.compat.begin(), settings_.compat.end(), peer) !=
            settings_.compat.end();
-  }
-
-  void WarnOfCompat() const {
-    for (const std::string& peer : settings_.compat) {
-      if (peer == kForge) continue;
-      Log(LogLevel::kWarn, "serve", "compat: {} is not in this version yet; there is: forge", peer);
-    }
   }
 
   Status OpenStore() {
@@ -313,7 +297,7 @@ class ServeRun {
         opened_.engine->WarmUp(*keyspace);
       }
     }
-    service_.SetEngine(opened_.engine.get());
+    backend_.SetEngine(opened_.engine.get());
     return {};
   }
 
@@ -338,38 +322,17 @@ class ServeRun {
   }
 
   Status Listen() {
-    if (settings_.listen_http.empty()) {
-      return {Code::kFailedPrecondition,
-              "nothing to listen on: set listen.http, for example to 127.0.0.1:8080"};
-    }
-    Result<ListenAddress> address = ParseListenAddress(settings_.listen_http);
-    if (!address.ok()) return {Code::kFailedPrecondition, address.status().message()};
-    Result<std::string> host = ResolveHost(address->host);
-    if (!host.ok()) {
-      return {Code::kFailedPrecondition,
-              fmt::format("listen on {}: {}", settings_.listen_http, host.status().message())};
-    }
-    net::ServerOptions options;
-    options.address = *host;
-    options.port = address->port;
-    options.threads = settings_.threads != 0 ? settings_.threads
-                                             : std::max(1U, std::thread::hardware_concurrency());
-    options.connections_max = ConnectionsThatFit(settings_.connections_max, options.threads);
-    options.busy_answer = BusyAnswer();
-    Result<std::unique_ptr<net::Server>> server = net::Server::Start(options, service_.Sessions());
-    if (server.code() == Code::kAlreadyExists) {
-      // A failure of this start, not of the configuration.
-      return {Code::kAlreadyExists,
-              fmt::format("{}; choose another with --listen HOST:PORT or the variable PORT",
-                          server.status().message())};
-    }
-    if (!server.ok()) return {Code::kFailedPrecondition, server.status().message()};
-    server_ = *std::move(server);
-    SetServing(server_.get());
-    const bool v6 = host->find(':') != std::string::npos;
-    base_url_ =
-        fmt::format("http://{}{}{}:{}", v6 ? "[" : "", *host, v6 ? "]" : "", server_->port());
+    Result<Listening> opened = OpenListeners(settings_, resp_by_default_, service_, resp_);
+    if (!opened.ok()) return opened.status();
+    if (Status grpc = grpc_.Listen(settings_.listen_grpc); !grpc.ok()) return grpc;
+    listening_ = *std::move(opened);
+    SetServing(&*listening_);
     return {};
+  }
+
+  // Where to find the server, for messages.
+  std::string_view BaseUrl() const {
+    return listening_->listeners.empty() ? "" : std::string_view(listening_->listeners[0].url);
   }
 
   // Those that are configured, and those that were created otherwise.
@@ -390,7 +353,9 @@ class ServeRun {
     const Banner banner{.version = Version(),
                         .store = opened_.location,
                         .created = opened_.created,
-                        .url = base_url_,
+                        .url = listening_->UrlOf("http"),
+                        .resp = listening_->UrlOf("resp"),
+                        .grpc = grpc_.address(),
                         .keyspaces = keyspaces,
                         .get_key = Serves(kForge)};
     if (LogIsJson()) {
@@ -399,7 +364,7 @@ class ServeRun {
       WriteMessage(BannerText(banner));
     }
     if (flags_.print_ports.empty()) return {};
-    return WriteWhole(flags_.print_ports, fmt::format("{{\"http\":{}}}\n", server_->port()));
+    return WriteWhole(flags_.print_ports, listening_->PortsJson(grpc_.port()) + "\n");
   }
 
   // Ends the process with `code` when the store hangs in the middle of being opened: nothing
@@ -421,22 +386,25 @@ class ServeRun {
   }
 
   void Stop(int code) {
-    service_.SetDraining();
+    backend_.SetDraining();
     const MonotonicTime deadline = SystemClock().Monotonic() + settings_.shutdown_timeout;
-    const bool listened = server_ != nullptr;
+    const bool listened = listening_.has_value();
     if (listened) {
-      const std::size_t open = server_->connections();
+      net::Server& server = *listening_->server;
+      const std::size_t open = server.connections();
       Log(LogLevel::kInfo, "serve", "stopping ({} {})", open,
           open == 1 ? "connection" : "connections");
       std::this_thread::sleep_for(settings_.drain_delay);
       const auto left = std::max(std::chrono::milliseconds(0),
                                  std::chrono::duration_cast<std::chrono::milliseconds>(
                                      deadline - SystemClock().Monotonic()));
-      if (!server_->Drain(left)) {
-        Log(LogLevel::kWarn, "serve", "{} connections were cut off", server_->connections());
+      grpc_.BeginStop(deadline);
+      if (!server.Drain(left)) {
+        Log(LogLevel::kWarn, "serve", "{} connections were cut off", server.connections());
       }
       SetServing(nullptr);
-      server_.reset();
+      listening_.reset();
+      grpc_.AwaitStop();
     }
     JoinOpener(code);
     if (opened_.engine) {
@@ -448,17 +416,20 @@ class ServeRun {
     }
   }
 
+  const bool resp_by_default_;
   Settings settings_;       // The main thread's, and changes only once the opener is done.
   const std::string file_;  // The configuration's; "" without one.
   const ServeFlags flags_;
   LogLevelSwitch log_level_;
   embed::Opened opened_;  // The opener's until there is news of it.
-  // server_ for whoever writes /metrics, who keeps it from ending meanwhile.
+  // listening_ for whoever writes /metrics, who keeps it from ending meanwhile.
   Mutex serving_mu_;
-  net::Server* serving_ KEYMILL_GUARDED_BY(serving_mu_) = nullptr;
-  api::http::Service service_;  // After all that its workers use.
-  std::unique_ptr<net::Server> server_;
-  std::string base_url_;
+  const Listening* serving_ KEYMILL_GUARDED_BY(serving_mu_) = nullptr;
+  api::Backend backend_;
+  GrpcListener grpc_{backend_};
+  api::http::Service service_;  // After all that the backend uses: it stops that one first.
+  api::resp::RespService resp_;
+  std::optional<Listening> listening_;
   std::thread opener_;
 
   Mutex mu_;

@@ -11,6 +11,7 @@
 #include "app/cli.h"
 #include "app/commands.h"
 #include "app/output.h"
+#include "embed/stores.h"
 
 namespace keymill::app {
 namespace {
@@ -35,9 +36,11 @@ int RunVersion(bool json) {
   told["build"] = KEYMILL_BUILD_TYPE;
   told["compiler"] = kCompiler;
   told["libraries"] = {{"boost", BOOST_LIB_VERSION}, {"openssl", OpenSSL_version(OPENSSL_VERSION)}};
-  told["kinds"] = Json::array({KindName(Kind::kSequence), KindName(Kind::kShuffled)});
-  told["stores"] = Json::array({"sqlite", "memory"});
-  told["protocols"] = Json::array({"http"});
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    told["kinds"].push_back(KindName(static_cast<Kind>(i)));
+  }
+  told["stores"] = embed::StoreSchemes();
+  told["protocols"] = Json::array({"http", "resp"});
   Print("{}\n", told.dump());
   return kExitOk;
 }
