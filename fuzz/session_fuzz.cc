@@ -27,21 +27,22 @@ constexpr std::size_t kStreamMax = 1 << 22;  // Then the client goes away.
 
 class Server {
  public:
-  Server() : service_({.version = "fuzz"}) {
+  Server() {
     DisableLog();
     mint::EngineOptions options;
     options.background = false;
     engine_ = *mint::Engine::Open(options, store::OpenMemoryStore(), nullptr);
     KEYMILL_CHECK(engine_->Create("default", DefaultRecipe(Kind::kShuffled)).ok());
     KEYMILL_CHECK(engine_->Create("orders", DefaultRecipe(Kind::kSequence)).ok());
-    service_.SetEngine(engine_.get());
+    backend_.SetEngine(engine_.get());
   }
   mint::Engine& engine() { return *engine_; }
   api::http::Service& service() { return service_; }
 
  private:
   std::unique_ptr<mint::Engine> engine_;
-  api::http::Service service_;
+  api::Backend backend_;
+  api::http::Service service_{{.version = "fuzz"}, backend_};
 };
 
 struct Bell {
