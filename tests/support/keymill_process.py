@@ -5,12 +5,14 @@ The program is $MILL_BIN, the load client $MILL_LOAD_CLIENT; without the latter 
 built beside the program.
 """
 
+import contextlib
 import fcntl
 import functools
 import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -85,10 +87,32 @@ def await_that(condition, what, seconds=START_SECONDS):
         time.sleep(0.01)
 
 
+_claims = []  # Keeps the names of our ports taken until this process ends.
+
+
+def claim_port(port):
+    """Whether no test on this machine has been given `port`. The name of a socket says so: it
+    belongs to one process of a network, as the port does, and goes with that process."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0keymill-test-port-{port}")
+    except OSError:
+        claim.close()
+        return False
+    _claims.append(claim)
+    return True
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody has, that no other test is given, and that the system gives to nobody
+    who only connects: those are higher, and one of them may be taken again before a server is
+    there to take it."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            if claim_port(port):
+                return port
 
 
 def run_keymill(*arguments, cwd, env=None, stdin=None, timeout=120, stdout=subprocess.PIPE):
@@ -98,6 +122,11 @@ def run_keymill(*arguments, cwd, env=None, stdin=None, timeout=120, stdout=subpr
                           text=True, timeout=timeout, check=False)
     refuse_reports(done.stderr)
     return done
+
+
+def built_stores():
+    """The stores that this program was built with, by the schemes of their URLs."""
+    return json.loads(run_keymill("version", "-o", "json", cwd="/").stdout)["stores"]
 
 
 def refuse_reports(log):
@@ -205,16 +234,23 @@ class Server:
     """`keymill serve` in `directory`. Use as a context manager: nothing is left running."""
 
     def __init__(self, directory, *flags, env=None, command=None, port=None, config=None,
-                 listen="127.0.0.1:0"):
-        """`port` is told as $PORT. `listen` is a flag, unless it is None or there is a port."""
+                 listen="127.0.0.1:0", resp=""):
+        """`port` is told as $PORT. `listen` is a flag, unless it is None or there is a port.
+
+        `resp` is where RESP is spoken: nowhere, so that servers do not meet; None: as configured.
+        """
         self.directory = pathlib.Path(directory)
         self.flags = [str(flag) for flag in flags]
         self.env = dict(env or {})
         self.command = command or [str(keymill_bin()), "serve"]
         self.port = port
+        self.resp_port = None
+        if resp is not None:
+            self.env.setdefault("KEYMILL_LISTEN_RESP", resp)
         if port is not None:
             self.env["PORT"] = str(port)
-        elif listen is not None and not any(flag.startswith("--listen") for flag in self.flags):
+        elif listen is not None and not any(flag.split("=")[0] in ("--listen", "--listen-http")
+                                            for flag in self.flags):
             self.flags += ["--listen", listen]
         self.process = None
         self.log_path = self.directory / f"serve-{id(self):x}.log"
@@ -242,7 +278,9 @@ class Server:
             if time.monotonic() > end:
                 raise RuntimeError(f"the server is not ready after {seconds} s:\n{self.log()}")
             time.sleep(0.005)
-        self.port = json.loads(self.ports_path.read_text(encoding="utf-8"))["http"]
+        ports = json.loads(self.ports_path.read_text(encoding="utf-8"))
+        self.port = ports.get("http")
+        self.resp_port = ports.get("resp")
         return self
 
     def start(self):
@@ -303,6 +341,21 @@ class Server:
         await_that(lambda: answers.append(self.ask("GET", "/get-key")) or
                    answers[-1].status == 200, "there are keys again")
         return answers[-1].text
+
+    def metric(self, name, **labels):
+        """The sum of the samples of this name that have these labels; 0 if there is none."""
+        wanted = [f'{label}="{value}"' for label, value in labels.items()]
+        total = 0.0
+        for line in self.ask("GET", "/metrics").text.splitlines():
+            found = re.match(r"([a-zA-Z_:]+)(\{.*\})? (\S+)$", line)
+            if found and found[1] == name and all(each in (found[2] or "") for each in wanted):
+                total += float(found[3])
+        return total
+
+    def unknown_outcomes(self):
+        """Reservations of which it has said that their outcome is unknown."""
+        return int(self.metric("keymill_store_operation_duration_seconds_count",
+                               operation="reserve", outcome="unknown"))
 
     def held(self, keyspace="default"):
         """Numbers in this instance's reservoir. Asks again while the store is busy."""
