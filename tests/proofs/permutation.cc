@@ -297,7 +297,7 @@ void ProveRoundTrips(Report& report) {
       const std::uint64_t number =
           codec.begin() + (random() >> random() % 64) % (codec.end() - codec.begin());
       std::array<char, kKeySizeMax> key;
-      const Codec::Written written = codec.Encode(number, 1, "", key.data());
+      const Written written = codec.Encode(number, 1, "", key.data());
       const Result<std::uint64_t> back = codec.Decode({key.data(), written.bytes});
       ++trips;
       if (written.keys != 1 || !back.ok() || *back != number) ++wrong;

@@ -112,6 +112,13 @@ def holds_file_lock(pid, path):
     return False
 
 
+def holds_a_lock(pid):
+    """Whether this process has locked any file, be it only to read it. That, too, holds others up:
+    nobody can write to a SQLite database while somebody reads it."""
+    return any(words[1] in ("POSIX", "FLOCK") and words[4] == str(pid) for words in
+               map(str.split, pathlib.Path("/proc/locks").read_text().splitlines()))
+
+
 def kill_nine_in_flight(server, database, aim_seconds):
     """Kills the server; returns whether it died inside a reservation.
 

@@ -36,7 +36,9 @@ class Setting(NamedTuple):
 
     @property
     def flag_name(self):
-        return "--listen" if self.path == "listen.http" else "--" + self.path.replace("_", "-")
+        if self.path == "listen.http":
+            return "--listen"
+        return "--" + self.path.replace("_", "-").replace(".", "-")
 
     @property
     def variable(self):
@@ -50,12 +52,18 @@ def keyspaces(name):
 SETTINGS = (
     Setting("listen.http", "127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003",
             aliases=("--listen-http",), legacy=Legacy("PORT", "7004", "127.0.0.1:7004")),
+    Setting("listen.resp", "127.0.0.1:7005", "127.0.0.1:7006", "127.0.0.1:7007"),
+    Setting("listen.grpc", "127.0.0.1:7008", "127.0.0.1:7009", "127.0.0.1:7010"),
     Setting("data_dir", "flagged", "exported", "written"),
     Setting("store", "sqlite:flagged.db", "sqlite:exported.db", "sqlite:written.db"),
     Setting("store_create", "never", "auto", "never"),
+    Setting("accept_unsafe_store", "flagged", "exported", "written"),
     Setting("block_size", "11", "12", "13", legacy=Legacy("RANGE_SIZE", "14", "14")),
     Setting("block_growth", "off", "auto", "off"),
     Setting("runway_target", "11s", "12s", "13s"),
+    Setting("pool_low", "11", "12", "13"),
+    Setting("worker_id", "1", "2", "3"),
+    Setting("accept_clock_ahead", "true", "false", "true", flag_takes_value=False),
     Setting("request_timeout", "11s", "12s", "13s"),
     Setting("threads", "1", "2", "3"),
     Setting("connections_max", "11", "12", "13"),
@@ -167,7 +175,10 @@ def mixed(desk, seed):
         by_flag, by_variable, by_file = lot.choice(COMBINATIONS)
         if by_file:
             given = file_forms(setting)[0]
-            file.append(given.words)
+            name, text = given.words
+            if file and file[-1][0] == name:  # Two of one mapping.
+                text = f"{file.pop()[1][:-1]}, {text[1:]}"
+            file.append((name, text))
             expected[setting.path] = shown(given, "file") | {"where": f"keymill.yml:{len(file)}"}
         if by_variable:
             given = environment_forms(setting)[0][0]

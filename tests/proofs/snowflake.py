@@ -1,0 +1,33 @@
+#!/usr/bin/python3
+# Copyright (c) 2026 The Keymill Authors. See LICENSE.
+"""No snowflake id comes twice: from many threads and instances, whatever the clock does, after
+sleep, with one ordinal twice; and a crash costs less than a second."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+import scenario_snowflake as snowflake
+from proof import prove, sized
+from store_fleet import make_folder
+
+
+def all_of_it(checks, directory):
+    figures = []
+
+    def run(name, scenario, **options):
+        figures.append(scenario(checks, make_folder(directory, name), **options))
+
+    for store in ("sqlite", "postgres"):
+        run(f"many-{store}", snowflake.mint_many, store=store, threads=8, instances=4,
+            keys=sized(50_000_000, 100_000))
+    run("steps", snowflake.clock_steps, rounds=sized(3))
+    run("frozen", snowflake.frozen, rounds=sized(5))
+    run("ordinal", snowflake.one_ordinal, rounds=sized(5))
+    run("crashes", snowflake.crashes, rounds=sized(10))
+    return "; ".join(figures)
+
+
+prove("snowflake", all_of_it)
