@@ -37,7 +37,7 @@ MAY_INCLUDE = {
 }
 # The library's front door names concrete stores, so that nobody below has to.
 MAY_INCLUDE["embed"] = {
-    "mint", "keys", "store", "store/memory", "store/sqlite", "store/postgres",
+    "mint", "keys", "store", "store/memory", "store/sql", "store/sqlite", "store/postgres",
     "store/mariadb", "store/redis", "store/etcd", "base",
 }
 EVERYTHING = set(MAY_INCLUDE)

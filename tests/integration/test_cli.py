@@ -141,6 +141,49 @@ class CommandLine(ScenarioTest):
         self.keymill("explain", "ord_00002", code=FAILURE)
         self.keymill("explain", "nonsense!", code=FAILURE)
 
+    def test_explain_guesses_what_no_keyspace_has_issued(self):
+        self.keymill("mint")
+        ulid = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+        done = self.keymill("explain", ulid, code=FAILURE)
+        self.assertRegex(done.stdout, r"(?m)^keyspace  none of this store\n"
+                                      r"likely    ulid, 2016-07-30T23:54:10\.259Z: .")
+        self.assertIn("no keyspace can have issued", done.stderr)
+        told = json.loads(self.keymill("explain", ulid, "-o", "json", code=FAILURE).stdout)
+        self.assertIsNone(told["keyspace"])
+        self.assertEqual((told["guesses"][0]["what"], told["guesses"][0]["likelihood"]),
+                         ("ulid", "likely"))
+        self.assertTrue(told["guesses"][0]["reason"])
+        version7 = self.keymill("explain", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", code=FAILURE)
+        self.assertIn("uuid7, 2022-02-22T19:22:22", version7.stdout)
+        self.assertIn("like nothing", self.keymill("explain", "\u00e9!", code=FAILURE).stdout)
+        # Who names a keyspace asks about that one.
+        named = self.keymill("explain", ulid, "--keyspace", "default", code=FAILURE)
+        self.assertEqual(named.stdout, "")
+        # A keyspace that can have issued it comes first.
+        self.keymill("keyspace", "create", "u", "--kind", "ulid")
+        self.assertIn("keyspace  u\nstate     unknown", self.keymill("explain", ulid).stdout)
+
+    def test_explain_takes_ids_of_other_services_apart_without_a_store(self):
+        # Discord's own example.
+        done = self.keymill("explain", "175928847299117063", "--as", "discord")
+        self.assertEqual(done.stdout, "key         175928847299117063\nservice     discord\n"
+                                      "time        2016-04-30T11:18:25.796Z\nworker      1\n"
+                                      "process     0\nincrement   7\n")
+        told = json.loads(self.keymill("explain", "1052373432884465664", "--as", "twitter", "-o",
+                                       "json").stdout)
+        self.assertEqual((told["key"], told["service"]), ("1052373432884465664", "twitter"))
+        self.assertTrue(told["time"].startswith("2018-10-17T"))
+        self.assertEqual(set(told) - {"key", "service", "time"},
+                         {"datacenter", "worker", "sequence"})
+        for key in ("abc", "", "-1", "18446744073709551616", "1.5"):
+            refused = self.keymill("explain", "--as=instagram", "--", key, code=USAGE)
+            self.assertIn("whole numbers below 2^64", refused.stderr)
+        self.assertIn("below 2^63", self.keymill("explain", "9223372036854775808", "--as", "leaf",
+                                                 code=USAGE).stderr)
+        self.keymill("explain", "1", "--as", "mastodon", code=USAGE)
+        self.keymill("explain", "1", "--as", "leaf", "--keyspace", "k", code=USAGE)
+        self.assertFalse((self.directory / "data").exists())
+
     def test_version_is_said_in_both_ways(self):
         said = self.keymill("version").stdout
         self.assertRegex(said, r"^keymill \d+\.\d+\.\d+\n$")

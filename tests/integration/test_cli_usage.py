@@ -24,8 +24,9 @@ keymill hands out short, unique keys.
   keymill plan --length 6 --rate 5/s
                                     how long 6 symbols last, how easily one is guessed
 
-Verbs: serve, mint, explain, keyspace, recover, plan, config, verify, bench,
-       healthcheck, doctor, version, completion, manpage.
+Verbs: serve, mint, claim, derive, pool, audit, import, explain, bounds,
+       keyspace, recover, plan, config, verify, bench, healthcheck, doctor,
+       store, version, completion, manpage.
 keymill VERB --help says more.
 """
 
@@ -73,9 +74,10 @@ class Usage(ScenarioTest):
                 (("keyspace", "crate", "x"),
                  "unknown verb keyspace crate; did you mean keyspace create?\n" + verbs),
                 (("keyspace",), "keyspace needs a verb\n" + verbs),
-                (("mnit",), "unknown verb mnit; did you mean mint?\nVerbs: serve, mint, explain, "
-                 "keyspace, recover, plan, config, verify, bench,\n       healthcheck, "
-                 "doctor, version, completion, manpage.\n")):
+                (("pool", "fil", "x"),
+                 "unknown verb pool fil; did you mean pool fill?\nVerbs: fill, stat, release.\n"),
+                (("mnit",), "unknown verb mnit; did you mean mint?\n" +
+                 SHORT_HELP[SHORT_HELP.index("Verbs: "):SHORT_HELP.index("keymill VERB")])):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.keymill(*arguments, code=USAGE).stderr, "keymill: " + said)
 
@@ -117,7 +119,8 @@ class Usage(ScenarioTest):
     def test_every_flag_has_a_description(self):
         for verb in (("serve",), ("mint",), ("keyspace", "create"), ("verify",), ("plan",),
                      ("config", "show"), ("config", "init"), ("healthcheck",), ("doctor",),
-                     ("manpage",)):
+                     ("manpage",), ("claim",), ("derive",), ("pool", "fill"),
+                     ("pool", "release"), ("audit",)):
             with self.subTest(verb=verb):
                 # A long flag has its text in the next line.
                 text = re.sub(r"\n {20,}", "  ", self.keymill(*verb, "--help").stdout)

@@ -74,8 +74,10 @@ class Doctor(ScenarioTest):
         """The findings by check, notes and what is well included. `prepare` runs before, in
         mounts of its own."""
         command = [str(keymill_bin()), "doctor", "-o", "json", *flags]
-        if not any(flag.startswith("--listen") for flag in flags):
+        if "--listen" not in flags:
             command += ["--listen", f"127.0.0.1:{self.port}"]
+        if "--listen-resp" not in flags:
+            command += ["--listen-resp", ""]
         if prepare:
             command = [*private_mounts(), "sh", "-c", f"set -e; {prepare}; exec \"$@\"", "sh",
                        *command]
@@ -126,7 +128,8 @@ class Doctor(ScenarioTest):
             {name for name, each in found.items() if each["severity"] == "ok"} -
             {"clock", "file limit", "cpu", "aes", "fsync"},
             {"configuration", "data_dir", "filesystem", "space", "files", "store", "integrity",
-             "witness", "keyspaces", "listener", "backlog", "memory"} - self.machine)
+             "witness", "keyspaces", "listener", "resp listener", "backlog", "memory"} -
+            self.machine)
         self.assertRegex(found["fsync"]["says"], r"^\d+\.\d\d ms \(median of \d+")
 
     def test_beside_a_running_server_it_says_who_answers(self):
@@ -141,7 +144,8 @@ class Doctor(ScenarioTest):
         self.keymill("mint")
         self.database.chmod(0o644)
         found = self.examine(code=FAILURE)
-        table = self.keymill("doctor", "--listen", f"127.0.0.1:{self.port}", code=FAILURE).stdout
+        table = self.keymill("doctor", "--listen", f"127.0.0.1:{self.port}", "--listen-resp", "",
+                             code=FAILURE).stdout
         for check, each in found.items():
             self.assertRegex(table, rf"(?m)^{each['severity']} +{check}  ")
             if each["severity"] in ("warning", "problem"):
@@ -268,7 +272,8 @@ class Doctor(ScenarioTest):
         self.keymill("mint", *flags)
         database = self.directory / "else where/other.db"
         connection = sqlite3.connect(database)
-        connection.execute("UPDATE keymill_keyspaces SET state = 'quarantined', reason = 'a test'")
+        connection.execute("UPDATE keymill_keyspaces SET state = 'quarantined', reason = 'a test' "
+                           "WHERE name = 'default'")
         connection.commit()
         connection.close()
         self.expect(self.examine(*flags, code=FAILURE), "keyspace default", "problem", "a test",
@@ -342,6 +347,14 @@ class Doctor(ScenarioTest):
             port = other.getsockname()[1]
             found = self.examine("--listen", f"127.0.0.1:{port}", code=FAILURE)
         self.expect(found, "listener", "problem", "no keymill", f"ss -ltnp 'sport = :{port}'")
+
+    def test_a_port_for_resp_that_another_program_has_is_a_problem_if_it_was_chosen(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            found = self.examine("--listen-resp", f"127.0.0.1:{port}", code=FAILURE)
+            self.expect(found, "resp listener", "problem", f"127.0.0.1:{port}", "--listen-resp")
+        found = self.examine("--listen-resp", f"127.0.0.1:{port}", code=OK)
+        self.assertEqual(found["resp listener"]["severity"], "ok")
 
     def test_a_low_file_limit_is_warned_of(self):
         if "file limit" in self.machine:

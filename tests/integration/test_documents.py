@@ -145,7 +145,7 @@ class ReferenceTest(unittest.TestCase):
         sources = "".join(path.read_text(encoding="utf-8") for path in
                           (ROOT / "src/api").rglob("*.cc") if not path.name.endswith("_test.cc"))
         slug = r'"([a-z]+(?:-[a-z]+)*)"'
-        known = set(re.findall(rf"\{{Code::\w+, \d+, {slug}", sources)) | \
+        known = set(re.findall(rf"\{{(?:\w+::)+\w+, \d+, {slug}", sources)) | \
             set(re.findall(rf"Problem\(\s*\d+, {slug}", sources)) | \
             set(re.findall(rf"case \d+:\s+return {slug};", sources))
         self.assertGreater(len(known), 20)

@@ -67,7 +67,8 @@ class Healthcheck(ScenarioTest):
         told = json.loads(self.keymill("version", "-o", "json").stdout)
         self.assertRegex(told["version"], r"^\d+\.\d+\.\d+$")
         self.assertRegex(told["compiler"], r"^(gcc|clang) \d+")
-        self.assertEqual(told["kinds"], ["sequence", "shuffled"])
+        self.assertEqual(told["kinds"], ["sequence", "shuffled", "ticket", "snowflake", "uuid4",
+                                         "uuid7", "ulid", "pool", "derived"])
         self.assertIn("sqlite", told["stores"])
         self.assertEqual(set(told["libraries"]), {"boost", "openssl"})
 

@@ -120,7 +120,7 @@ class HttpSurface(ScenarioTest):
         self.assertEqual((shown["kind"], shown["state"], shown["capacity"]),
                          ("sequence", "open", "99999"))
         names = [each["name"] for each in self.ask("GET", "/v1/keyspaces").json["keyspaces"]]
-        self.assertEqual(sorted(names), ["default", "orders"])
+        self.assertEqual(sorted(names), ["default", "ids", "orders"])
 
     def test_bad_recipes_are_refused(self):
         for recipe in ({"kind": "nonsense"}, {"kind": "shuffled", "length": 2},

@@ -20,6 +20,7 @@ from scenario_library import (build_with_cmake, compile_with_pkg_config, install
 # Every function that the C++ headers declare: what the library hides does not link.
 ALL_OF_CXX = """
 #include <keymill/clock.h>
+#include <keymill/key_table.h>
 #include <keymill/keymill.h>
 #include <keymill/store.h>
 #include <cstdio>
@@ -29,10 +30,13 @@ int main() {
   if (!mill.ok() || !(*mill)->Create("n", DefaultRecipe(Kind::kSequence)).ok()) return 1;
   if ((*mill)->Next("n", 2).value().size() != 2 || *(*mill)->Next("n") != "3") return 1;
   if (!ParseKind(KindName(Kind::kShuffled)).ok() || !CheckKeyspaceName("n").ok()) return 1;
+  if (!(*mill)->Claim("n", "my-alias", "me").ok()) return 1;
+  if ((*mill)->Derive("n", "content").ok() || (*mill)->FillPool("n", 1).ok()) return 1;
   if (SystemClock().WallMs() == 0) return 1;
   std::printf("%zu\\n", CodeName(Code::kOk).size() +
               KeyspaceStateName(KeyspaceState::kOpen).size() +
-              BlockStateName(BlockState::kHeld).size());
+              BlockStateName(BlockState::kHeld).size() +
+              KeyStateName(KeyState::kUsed).size());
 }
 """
 
@@ -63,7 +67,8 @@ class Library(ScenarioTest):
         source = self.directory / "all.cc"
         source.write_text(ALL_OF_CXX, encoding="utf-8")
         program = compile_with_pkg_config(prefix, source, self.directory / "all")
-        self.assertEqual(run(program, cwd=self.directory), f"{len('kOk' + 'open' + 'held')}\n")
+        words = "kOk" + "open" + "held" + "used"
+        self.assertEqual(run(program, cwd=self.directory), f"{len(words)}\n")
 
         library = prefix / "lib/libkeymill.so"
         lines = run("nm", "-DC", "--defined-only", library, cwd=prefix).splitlines()
@@ -75,8 +80,8 @@ class Library(ScenarioTest):
         self.assertEqual({name for name in names if name.startswith("keymill_")}, in_c)
         in_cxx = {name.removeprefix("keymill::") for name in names if "::" in name}
         self.assertEqual(in_cxx, {"Mill::Open", "BlockStateName", "CheckKeyspaceName", "CodeName",
-                                  "DefaultRecipe", "KeyspaceStateName", "KindName", "ParseKind",
-                                  "SystemClock"})
+                                  "DefaultRecipe", "KeyStateName", "KeyspaceStateName", "KindName",
+                                  "ParseKind", "SystemClock"})
         self.assertEqual(len(names), len(in_c) + len(in_cxx), names)
 
     def test_the_package_says_its_version(self):

@@ -135,22 +135,25 @@ class Start(ScenarioTest):
         self.assertEqual((done.returncode, len(done.stdout.split())), (0, 1))
         self.assertIn("for tests only", done.stderr)
 
-    def test_peers_of_later_versions_are_warned_of(self):
+    def test_only_the_peers_that_are_named_are_served(self):
         with Server(self.directory, config="compat: [forge, generate-id]\n") as server:
-            self.assertIn("generate-id is not in this version yet", server.log())
             self.assertEqual(server.ask("GET", "/get-key").status, 200)
+            self.assertEqual(server.ask("GET", "/generate-id").status, 200)
+            self.assertEqual(server.ask("GET", "/api/segment/get/orders").status, 404)
+            self.assertEqual(server.ask("GET", "/tinyid/id/nextId").status, 404)
         self.said("frge", "forge", config="compat: [frge]\n", code=REFUSED)
 
     def test_listeners_of_later_versions_can_be_turned_off_by_flag(self):
         with Server(self.directory, "--listen-resp", "", "--listen-grpc", "", "--listen-links", "",
                     "--listen", "127.0.0.1:0"):
             pass
-        self.said("does not speak RESP", flags=("--listen-resp", "127.0.0.1:0", "--listen",
-                                                "127.0.0.1:0"), code=2)
+        self.said("does not speak short links", flags=("--listen-links", "127.0.0.1:0", "--listen",
+                                                       "127.0.0.1:0"), code=2)
 
     def test_a_file_for_what_is_no_secret_is_refused(self):
-        self.said("KEYMILL_STORE_FILE", "KEYMILL_STORE?", env={"KEYMILL_STORE_FILE": "/x"},
+        self.said("KEYMILL_THREADS_FILE", "KEYMILL_THREADS?", env={"KEYMILL_THREADS_FILE": "/x"},
                   code=REFUSED)
+        self.said("KEYMILL_STORE_FILE: /x", env={"KEYMILL_STORE_FILE": "/x"}, code=REFUSED)
 
 
 if __name__ == "__main__":
