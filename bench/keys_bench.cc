@@ -25,7 +25,11 @@ Codec MakeCodec(Kind kind, std::uint32_t length, const std::string& alphabet) {
   Recipe recipe = DefaultRecipe(kind);
   recipe.alphabet = alphabet;
   recipe.length = length;
-  const bool secret = kind == Kind::kShuffled;
+  if (kind == Kind::kTicket) {
+    recipe.stride = 2;
+    recipe.offset = 2;
+  }
+  const bool secret = HasSecret(recipe);
   return *Codec::Make(
       recipe, secret ? std::span<const std::uint8_t>(kSecret) : std::span<const std::uint8_t>());
 }
@@ -65,6 +69,8 @@ void Bulk(benchmark::State& state, Kind kind, std::uint32_t length, const char* 
 }
 BENCHMARK_CAPTURE(Bulk, SequenceBase62x7, Kind::kSequence, 7, "base62");
 BENCHMARK_CAPTURE(Bulk, SequenceDecimalGrowing, Kind::kSequence, 0, "decimal");
+BENCHMARK_CAPTURE(Bulk, TicketBase62x7, Kind::kTicket, 7, "base62");
+BENCHMARK_CAPTURE(Bulk, TicketDecimalGrowing, Kind::kTicket, 0, "decimal");
 BENCHMARK_CAPTURE(Bulk, ShuffledBase62x7, Kind::kShuffled, 7, "base62");
 BENCHMARK_CAPTURE(Bulk, ShuffledBase58x11, Kind::kShuffled, 11, "base58");
 BENCHMARK_CAPTURE(Bulk, ShuffledBase62x20, Kind::kShuffled, 20, "base62");

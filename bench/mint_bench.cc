@@ -11,7 +11,9 @@
 #include "keymill/keymill.h"
 
 #include "keys/codec.h"
-#include "mint/keyspace.h"
+#include "mint/counter_keyspace.h"
+#include "mint/kinds.h"
+#include "mint/random_keyspace.h"
 
 namespace keymill {
 namespace {
@@ -21,6 +23,10 @@ constexpr std::uint32_t kBlock = 1U << 24;
 // A keyspace with more numbers at hand than any run takes.
 std::unique_ptr<mint::Keyspace> MakeKeyspace(Kind kind) {
   Recipe recipe = DefaultRecipe(kind);
+  if (mint::IsEndless(kind)) {
+    return std::make_unique<mint::RandomKeyspace>(
+        KeyspaceRecord(), recipe, 1, [] {}, SystemClock());
+  }
   recipe.start = 0;
   const std::array<std::uint8_t, keys::kSecretSize> secret = {1, 2, 3};
   const auto used = kind == Kind::kShuffled ? std::span<const std::uint8_t>(secret)
@@ -29,7 +35,8 @@ std::unique_ptr<mint::Keyspace> MakeKeyspace(Kind kind) {
   KeyspaceRecord record;
   record.end = codec.end();
   record.rev = 1;
-  auto keyspace = std::make_unique<mint::Keyspace>(record, recipe, std::move(codec), 1, [] {});
+  auto keyspace =
+      std::make_unique<mint::CounterKeyspace>(record, recipe, std::move(codec), 1, [] {});
   for (std::uint64_t i = 0; i < 2000; ++i) {
     keyspace->AddBlock({"b", i * kBlock, kBlock, {1, (i + 1) * kBlock}}, {});
   }
@@ -46,6 +53,13 @@ void TakeKeys(benchmark::State& state, Kind kind, std::uint32_t count) {
 BENCHMARK_CAPTURE(TakeKeys, Shuffled, Kind::kShuffled, 1)->Threads(1)->Threads(2)->UseRealTime();
 BENCHMARK_CAPTURE(TakeKeys, Shuffled32, Kind::kShuffled, 32)->Threads(1)->Threads(2)->UseRealTime();
 BENCHMARK_CAPTURE(TakeKeys, Sequence, Kind::kSequence, 1)->Threads(1)->Threads(2)->UseRealTime();
+
+BENCHMARK_CAPTURE(TakeKeys, Uuid4, Kind::kUuid4, 1)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK_CAPTURE(TakeKeys, Uuid4x32, Kind::kUuid4, 32)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK_CAPTURE(TakeKeys, Uuid7, Kind::kUuid7, 1)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK_CAPTURE(TakeKeys, Uuid7x32, Kind::kUuid7, 32)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK_CAPTURE(TakeKeys, Ulid, Kind::kUlid, 1)->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK_CAPTURE(TakeKeys, Ulid32, Kind::kUlid, 32)->Threads(1)->Threads(2)->UseRealTime();
 
 void Next(benchmark::State& state) {
   static std::unique_ptr<Mill> mill;
