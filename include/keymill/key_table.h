@@ -1,7 +1,8 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 //
 // Keys that a store remembers one by one: pools of random keys, aliases that somebody chose, keys
-// that were made from content, and answers that a retry gets again. Counters need none of it.
+// that were made from content, short links, and answers that a retry gets again. Counters need none
+// of it.
 
 #pragma once
 
@@ -28,8 +29,9 @@ enum class KeyState : std::uint8_t {
   kAlias,      // Claimed by its owner.
   kDerived,    // Made from the content that `identity` names.
   kNote,       // No key at all, but something to remember under a name that no key can have.
+  kLink,       // Leads somewhere: `note` says where to.
 };
-inline constexpr std::size_t kKeyStates = 7;
+inline constexpr std::size_t kKeyStates = 8;
 std::string_view KeyStateName(KeyState state);
 
 inline constexpr std::size_t kStoredKeySizeMax = 80;
@@ -43,8 +45,9 @@ struct KeyRow {
   std::string owner = {};          // Of an alias, for people. Up to 200 bytes of UTF-8.
   std::string identity = {};       // 64 hex digits, once per keyspace; "" for none.
   std::int64_t expires_at_ms = 0;  // 0 for never.
-  std::uint64_t generation = 0;    // How often it has become available again.
-  std::string note = {};           // Of kNote: up to 1 MiB.
+  // How often it has become available again; of a kLink, how often it was followed.
+  std::uint64_t generation = 0;
+  std::string note = {};  // Of kNote and kLink: up to 1 MiB.
 
   friend bool operator==(const KeyRow&, const KeyRow&) = default;
 };
@@ -73,11 +76,12 @@ struct KeyMatch {
 
 struct KeyChange {
   KeyMatch match;
-  std::optional<KeyState> to = {};  // Nothing: the row goes. REQUIRES then: it is a kNote.
-  std::int64_t at_ms = 0;           // What since_ms becomes.
-  std::int64_t expires_at_ms = 0;   // What it becomes.
-  bool next_generation = false;     // One more than before.
-  std::uint32_t rows_max = 1'000;   // Range: [1, kKeysMax].
+  // Nothing: the row goes. REQUIRES then: it is a kNote or a kLink. Neither becomes anything else.
+  std::optional<KeyState> to = {};
+  std::int64_t at_ms = 0;                         // What since_ms becomes.
+  std::optional<std::int64_t> expires_at_ms = 0;  // What it becomes; nothing: as it was.
+  std::uint32_t generations = 0;                  // By how many its generation grows.
+  std::uint32_t rows_max = 1'000;                 // Range: [1, kKeysMax].
 };
 
 // Safe for concurrent use by multiple threads. Errors that every call may return are those of

@@ -40,6 +40,7 @@ void PrintRecord(const KeyRow& row) {
   if (!row.instance.empty()) Print("instance  {}\n", row.instance);
   if (!row.owner.empty()) Print("owner     {}\n", Printable(row.owner, row.owner.size()));
   if (row.expires_at_ms != 0) Print("expires   {}\n", UtcText(row.expires_at_ms));
+  if (row.state == KeyState::kLink) return Print("followed  {} times\n", row.generation);
   // Others have one life only.
   if (row.state != KeyState::kAlias && row.state != KeyState::kDerived) {
     Print("generation {}\n", row.generation);

@@ -132,7 +132,7 @@ Result<std::uint64_t> DerivedKeyspace::CountUp(KeyRegister& keys, const std::str
   const KeyChange next{.match = {.keys = {counter}, .state = KeyState::kNote},
                        .to = KeyState::kNote,
                        .at_ms = keys.NowMs(),
-                       .next_generation = true};
+                       .generations = 1};
   for (int look = 0; look < 2; ++look) {
     // Repeated, should the outcome be unknown, it skips a number, and does no harm.
     const Result<std::vector<KeyRow>> counted = keys.Change(*this, next);

@@ -266,6 +266,9 @@ class Engine {
     Step();
   }
 
+  // What the store remembers by name, for those who keep more there than keys.
+  [[nodiscard]] KeyRegister& keys() { return keys_; }
+
   [[nodiscard]] const std::string& instance() const { return store_.instance(); }
   [[nodiscard]] const StoreIdentity& identity() const { return store_.identity(); }
   [[nodiscard]] const EngineOptions& options() const { return options_; }

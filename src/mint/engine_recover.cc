@@ -207,7 +207,7 @@ Status Engine::RaiseGenerations(KeyRegister& keys, const Keyspace& keyspace, std
                                                                        .to = KeyState::kUsed,
                                                                        .at_ms = now_ms,
                                                                        .expires_at_ms = end_ms,
-                                                                       .next_generation = true,
+                                                                       .generations = 1,
                                                                        .rows_max = kBurnedAtOnce});
     if (!changed.ok()) return changed.status();
   } while (!query.cursor.empty());
@@ -235,6 +235,10 @@ std::string Engine::ForgottenBy(const KeyspaceRecord& record) {
     forgotten +=
         "Aliases that were claimed in the time that the store has lost are forgotten: others may "
         "claim them. ";
+  }
+  if (!counts.ok() || counts->at(static_cast<std::size_t>(KeyState::kLink)) > 0) {
+    forgotten +=
+        "Links that were made in the time that the store has lost lead nowhere: make them again. ";
   }
   if (!counts.ok() || counts->at(static_cast<std::size_t>(KeyState::kNote)) > 0) {
     forgotten +=

@@ -31,6 +31,7 @@ Result<Explanation> ExplainRow(std::string_view keyspace, Kind kind, const KeyRo
       explanation.state = State::kIssued;
       return explanation;
     case KeyState::kAlias:
+    case KeyState::kLink:  // Asked for only where the keyspace cannot have made it.
       explanation.state = State::kAlias;
       return explanation;
     case KeyState::kNote:

@@ -74,7 +74,7 @@ Result<std::size_t> PoolUpkeep::Recycle(KeyRegister& keys, const Keyspace& keysp
                     {.match = {.state = KeyState::kReleased, .since_until_ms = until_ms},
                      .to = KeyState::kAvailable,
                      .at_ms = keys.NowMs(),
-                     .next_generation = true,
+                     .generations = 1,
                      .rows_max = kTidyRows});
 }
 

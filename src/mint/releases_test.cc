@@ -78,7 +78,7 @@ TEST_F(ReleasesTest, WhoComesLateDoesNotTakeItFromItsNextOwner) {
                                 {.match = {.keys = keys, .state = from},
                                  .to = to,
                                  .at_ms = 1,
-                                 .next_generation = next},
+                                 .generations = next ? 1U : 0U},
                                 clock_.Monotonic())
                     ->rows.size(),
                 1U);

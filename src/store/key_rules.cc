@@ -17,7 +17,7 @@ namespace keymill {
 
 namespace {
 constexpr std::array<std::string_view, kKeyStates> kStateNames = {
-    "available", "reserved", "used", "released", "alias", "derived", "note"};
+    "available", "reserved", "used", "released", "alias", "derived", "note", "link"};
 }  // namespace
 
 std::string_view KeyStateName(KeyState state) {
@@ -28,6 +28,9 @@ namespace store {
 namespace {
 
 constexpr std::size_t kIdentitySize = 64;
+
+// What is kept beside the key itself: such a row stays what it is, and may go.
+bool HasNote(KeyState state) { return state == KeyState::kNote || state == KeyState::kLink; }
 
 bool IsKey(std::string_view key) {
   return !key.empty() && key.size() <= kStoredKeySizeMax &&
@@ -87,8 +90,9 @@ Status CheckKeyRow(const KeyRow& row) {
     return Refused(what, fmt::format("an instance is at most {} bytes of UTF-8, a token {}",
                                      kKeyInstanceSizeMax, kKeyTokenSizeMax));
   }
-  if (row.note.size() > kKeyNoteSizeMax || (!row.note.empty() && row.state != KeyState::kNote)) {
-    return Refused(what, fmt::format("only a note has one, of at most {} bytes", kKeyNoteSizeMax));
+  if (row.note.size() > kKeyNoteSizeMax || (!row.note.empty() && !HasNote(row.state))) {
+    return Refused(
+        what, fmt::format("only a note or a link has one, of at most {} bytes", kKeyNoteSizeMax));
   }
   if (row.since_ms < 0 || row.expires_at_ms < 0 || row.generation >= kNumberEnd) {
     return Refused(what, "a time is negative, or a generation too high");
@@ -120,12 +124,13 @@ Status CheckChange(const KeyChange& change) {
     return Refused("change keys", fmt::format("{} are named; at most {} are possible",
                                               change.match.keys.size(), KeyTable::kKeysMax));
   }
-  const bool note = change.match.state == KeyState::kNote;
-  if (!change.to && !note) return Refused("remove keys", "only notes can go");
-  if (change.to && note != (*change.to == KeyState::kNote)) {
-    return Refused("change keys", "a note stays a note, and nothing becomes one");
+  const KeyState from = change.match.state;
+  if (!change.to && !HasNote(from)) return Refused("remove keys", "only notes and links can go");
+  if (change.to && *change.to != from && (HasNote(from) || HasNote(*change.to))) {
+    return Refused("change keys", "a note stays a note, a link a link, and nothing becomes one");
   }
-  if (change.at_ms < 0 || change.expires_at_ms < 0 || change.match.generation >= kNumberEnd) {
+  if (change.at_ms < 0 || change.expires_at_ms.value_or(0) < 0 ||
+      change.match.generation >= kNumberEnd) {
     return Refused("change keys", "a time is negative, or a generation too high");
   }
   return {};
@@ -206,8 +211,8 @@ KeyRow ChangedRow(KeyRow row, const KeyChange& change) {
   if (!change.to) return row;
   row.state = *change.to;
   row.since_ms = change.at_ms;
-  row.expires_at_ms = change.expires_at_ms;
-  if (change.next_generation) ++row.generation;
+  row.expires_at_ms = change.expires_at_ms.value_or(row.expires_at_ms);
+  row.generation += change.generations;
   if (row.state == KeyState::kAvailable) {
     row.instance.clear();
     row.token.clear();

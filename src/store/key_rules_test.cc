@@ -28,6 +28,7 @@ TEST(KeyRulesTest, StatesHaveNamesThatAreReadBack) {
   }
   EXPECT_EQ(KeyStateName(KeyState::kAvailable), "available");
   EXPECT_EQ(KeyStateName(KeyState::kNote), "note");
+  EXPECT_EQ(KeyStateName(KeyState::kLink), "link");
   EXPECT_EQ(ParseKeyState("spent").code(), Code::kInternal);
   EXPECT_EQ(ParseKeyState("").code(), Code::kInternal);
 }

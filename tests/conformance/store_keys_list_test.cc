@@ -87,10 +87,10 @@ TEST_P(StoreKeyListTest, CountsEachState) {
   auto reserve = Take(2);
   reserve.to = KeyState::kReserved;
   TakeSome(reserve);
-  EXPECT_THAT(Count(), ElementsAre(5, 2, 3, 1, 2, 1, 1));
+  EXPECT_THAT(Count(), ElementsAre(5, 2, 3, 1, 2, 1, 1, 0));
   Change({.match = {.state = KeyState::kNote}, .to = {}});
   Change({.match = {.state = KeyState::kReserved}, .to = KeyState::kAvailable, .at_ms = 5'000});
-  EXPECT_THAT(Count(), ElementsAre(7, 0, 3, 1, 2, 1, 0));
+  EXPECT_THAT(Count(), ElementsAre(7, 0, 3, 1, 2, 1, 0, 0));
 }
 
 TEST_P(StoreKeyListTest, AnUnknownKeyspaceIsNotFound) {

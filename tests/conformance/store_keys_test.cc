@@ -309,7 +309,7 @@ TEST_P(StoreKeysTest, WhatChangesKeepsTheRest) {
                          .to = KeyState::kReleased,
                          .at_ms = 6'000,
                          .expires_at_ms = 7'000,
-                         .next_generation = true});
+                         .generations = 1});
   row.state = KeyState::kReleased;
   row.since_ms = 6'000;
   row.expires_at_ms = 7'000;
@@ -395,7 +395,7 @@ TEST_P(StoreKeysTest, RowsAreFoundByStateAndTimeWithoutTheirNames) {
   EXPECT_THAT(KeysOf(Change({.match = {.state = KeyState::kReleased, .since_until_ms = 5'500},
                              .to = KeyState::kAvailable,
                              .at_ms = 7'000,
-                             .next_generation = true})),
+                             .generations = 1})),
               ElementsAre("k1"));
   EXPECT_EQ(Find("k1")->generation, 1U);
   EXPECT_THAT(KeysOf(Change({.match = {.state = KeyState::kReserved, .token = "t1"},
@@ -420,7 +420,7 @@ TEST_P(StoreKeysTest, ANamedKeyChangesOnce) {
   EXPECT_THAT(KeysOf(Change({.match = {.keys = {"home", "home"}, .state = KeyState::kAlias},
                              .to = KeyState::kAlias,
                              .at_ms = 5'000,
-                             .next_generation = true})),
+                             .generations = 1})),
               ElementsAre("home"));
   EXPECT_EQ(Find("home")->generation, 1U);
 }

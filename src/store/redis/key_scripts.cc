@@ -14,7 +14,7 @@ constexpr std::string_view kTable = R"lua(
 local record, rows, notes, identities, counts, available = unpack(KEYS, 2, 7)
 local since = { reserved = KEYS[8], released = KEYS[9] }
 local ends = { available = KEYS[10], reserved = KEYS[11], used = KEYS[12], released = KEYS[13],
-               alias = KEYS[14], derived = KEYS[15], note = KEYS[16] }
+               alias = KEYS[14], derived = KEYS[15], note = KEYS[16], link = KEYS[17] }
 local function below(a, b) return #a < #b or (#a == #b and a < b) end
 local function refused()
   local why = closed(KEYS[1])
@@ -183,7 +183,8 @@ move_on()
 local reply = { '', '' }
 for word = 6, #ARGV, 9 do
   local key, _, text, before, end_before, state, at, till, identity = unpack(ARGV, word, word + 8)
-  reply[#reply + 1] = before == 'note' and redis.call('HGET', notes, key) or ''
+  local noted = before == 'note' or before == 'link'
+  reply[#reply + 1] = noted and redis.call('HGET', notes, key) or ''
   leave(key, before, end_before)
   if text ~= '' then
     redis.call('HSET', rows, key, text)

@@ -116,7 +116,7 @@ TEST_F(RedisKeysTest, EveryStateIsWhereItIsLookedFor) {
   change = {.match = {.state = KeyState::kReleased, .since_until_ms = 10'000},
             .to = KeyState::kAvailable,
             .at_ms = 20'000,
-            .next_generation = true};
+            .generations = 1};
   ASSERT_EQ(keys_->ChangeKeys(guard_, change, Soon())->rows.size(), 4U);
   EXPECT_EQ(Sizes(), "10 0 0 0");
   // What a taken row says behind who has it stays.

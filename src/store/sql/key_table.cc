@@ -138,7 +138,7 @@ class SqlKeyTable final : public KeyTable {
     keys.reserve(rows.size());
     for (const KeyRow& row : rows) keys.push_back(row.key);
     return change.to ? UpdateChanged(db, keyspace_id, keys, change)
-                     : DeleteNotes(db, keyspace_id, keys);
+                     : DeleteKeys(db, keyspace_id, keys);
   }
 
   static Result<Witness> MoveOn(Connection& db, const KeyspaceRecord& record) {

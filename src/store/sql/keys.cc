@@ -302,20 +302,20 @@ Result<std::vector<KeyRow>> SelectMatching(Connection& db, std::string_view keys
 
 Status UpdateChanged(Connection& db, std::string_view keyspace_id,
                      const std::vector<std::string>& keys, const KeyChange& change) {
-  const std::array<Value, 4> values = {StateValue(*change.to), change.at_ms, change.expires_at_ms,
-                                       Text(keyspace_id)};
-  return ExecuteOn(
-      db,
-      fmt::format(
-          "UPDATE keymill_key SET state = ?, since_ms = ?, expires_at_ms = ?{}{} WHERE "
-          "keyspace_id = ?",
-          change.next_generation ? ", generation = generation + 1" : "",
-          change.to == KeyState::kAvailable ? ", instance = '', token = '', owner = ''" : ""),
-      values, keys);
+  std::string sql = "UPDATE keymill_key SET state = ?, since_ms = ?, generation = generation + ?";
+  std::vector<Value> values = {StateValue(*change.to), change.at_ms,
+                               std::int64_t{change.generations}};
+  if (change.expires_at_ms) {
+    sql += ", expires_at_ms = ?";
+    values.emplace_back(*change.expires_at_ms);
+  }
+  if (change.to == KeyState::kAvailable) sql += ", instance = '', token = '', owner = ''";
+  values.emplace_back(Text(keyspace_id));
+  return ExecuteOn(db, sql + " WHERE keyspace_id = ?", values, keys);
 }
 
-Status DeleteNotes(Connection& db, std::string_view keyspace_id,
-                   const std::vector<std::string>& keys) {
+Status DeleteKeys(Connection& db, std::string_view keyspace_id,
+                  const std::vector<std::string>& keys) {
   const std::array<Value, 1> values = {Text(keyspace_id)};
   return ExecuteOn(db, "DELETE FROM keymill_key WHERE keyspace_id = ?", values, keys);
 }

@@ -39,9 +39,9 @@ Result<std::vector<KeyRow>> SelectMatching(Connection& db, std::string_view keys
 // As ChangedRow does. REQUIRES: all match.
 Status UpdateChanged(Connection& db, std::string_view keyspace_id,
                      const std::vector<std::string>& keys, const KeyChange& change);
-// REQUIRES: all are notes.
-Status DeleteNotes(Connection& db, std::string_view keyspace_id,
-                   const std::vector<std::string>& keys);
+// REQUIRES: all are notes or links.
+Status DeleteKeys(Connection& db, std::string_view keyspace_id,
+                  const std::vector<std::string>& keys);
 
 // State after state, each by time, so that every filter but that of the instance goes by an index.
 // kInvalidArgument when the cursor is none of ours.

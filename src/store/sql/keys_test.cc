@@ -96,7 +96,7 @@ TEST_F(KeysTest, KeysThatAreNamedAreFoundByTheirKeys) {
                          .at_ms = 1};
   ASSERT_THAT(*SelectMatching(*db_, "id", change.match, 10), SizeIs(2));
   ASSERT_TRUE(UpdateChanged(*db_, "id", {"k1", "k2"}, change).ok());
-  ASSERT_TRUE(DeleteNotes(*db_, "id", {"/n"}).ok());
+  ASSERT_TRUE(DeleteKeys(*db_, "id", {"/n"}).ok());
   const auto plans = db_->Plans();
   EXPECT_THAT(plans, SizeIs(6));
   EXPECT_THAT(plans, Each(HasSubstr(kByKey)));
