@@ -52,19 +52,21 @@ std::string BannerText(const Banner& banner) {
       "  store      {} ({})\n"
       "  http       {}\n"
       "  resp       {}\n"
-      "{}"
+      "{}{}"
       "  keyspaces  {}\n"
       "  try        {}\n",
       banner.version, banner.store, Made(banner), OrOff(banner.url), OrOff(banner.resp),
       banner.grpc.empty() ? "" : fmt::format("  grpc       {}\n", banner.grpc),
+      banner.links.empty() ? "" : fmt::format("  links      {}\n", banner.links),
       KeyspaceNames(banner.keyspaces), TryCommand(banner));
 }
 
 std::string BannerLine(const Banner& banner) {
   return fmt::format(
-      "keymill {} is ready: store {} ({}); http {}; resp {}{}; keyspaces {}; try: {}",
+      "keymill {} is ready: store {} ({}); http {}; resp {}{}{}; keyspaces {}; try: {}",
       banner.version, banner.store, Made(banner), OrOff(banner.url), OrOff(banner.resp),
       banner.grpc.empty() ? "" : fmt::format("; grpc {}", banner.grpc),
+      banner.links.empty() ? "" : fmt::format("; links {}", banner.links),
       KeyspaceNames(banner.keyspaces), TryCommand(banner));
 }
 

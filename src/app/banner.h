@@ -14,11 +14,12 @@ namespace keymill::app {
 
 struct Banner {
   std::string_view version;
-  std::string_view store;      // "sqlite:/srv/data/keymill.db"
-  bool created = false;        // The store was made by this start.
-  std::string_view url;        // "http://127.0.0.1:8080"; "" when it is off.
-  std::string_view resp;       // "redis://127.0.0.1:6380"; "" when it is off.
-  std::string_view grpc = {};  // "127.0.0.1:9090"; "" when it is off.
+  std::string_view store;       // "sqlite:/srv/data/keymill.db"
+  bool created = false;         // The store was made by this start.
+  std::string_view url;         // "http://127.0.0.1:8080"; "" when it is off.
+  std::string_view resp;        // "redis://127.0.0.1:6380"; "" when it is off.
+  std::string_view grpc = {};   // "127.0.0.1:9090"; "" when it is off.
+  std::string_view links = {};  // "http://127.0.0.1:8081"; "" when it is off.
   const std::map<std::string, Recipe>& keyspaces;
   bool get_key = false;  // GET /get-key is served.
 };

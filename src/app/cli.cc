@@ -55,7 +55,6 @@ void AddServe(CLI::App& app, Parsed& parsed) {
       "A value in brackets is the default. DURATION is a number with its unit: 250ms, 1.5s, "
       "2m, 1h.");
   parsed.settings.AddTo(*verb);
-  parsed.settings.AddFutureListenersTo(*verb);
   verb->add_option("--print-ports", parsed.serve.print_ports,
                    "Write {\"http\":PORT,\"resp\":PORT} to FILE when ready")
       ->type_name("FILE");

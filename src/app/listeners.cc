@@ -97,11 +97,64 @@ bool RespByDefault(const Config& config) {
   return config.origins.at("listen.resp").layer == Origin::Layer::kDefault;
 }
 
+namespace {
+
+Status OpenHttp(const Settings& settings, const FrontEnds& front_ends, Listening& listening) {
+  Result<OpenListener> opened = Open(*listening.server,
+                                     {.frontend = "http",
+                                      .scheme = "http",
+                                      .flags = "--listen HOST:PORT or the variable PORT",
+                                      .address = settings.listen_http,
+                                      .endpoint = {.busy_answer = HttpBusyAnswer()}},
+                                     front_ends.http.Sessions());
+  if (!opened.ok()) return opened.status();
+  listening.listeners.push_back(*std::move(opened));
+  return {};
+}
+
+Status OpenResp(const Settings& settings, bool by_default, const FrontEnds& front_ends,
+                Listening& listening) {
+  Result<OpenListener> opened =
+      Open(*listening.server,
+           {.frontend = "resp",
+            .scheme = "redis",
+            .flags = "--listen-resp HOST:PORT, or --listen-resp \"\" for none",
+            .address = settings.listen_resp,
+            .endpoint = {.idle_timeout = net::kIdleForEver,
+                         .busy_answer = "-ERR max number of clients reached\r\n"}},
+           front_ends.resp.Sessions());
+  if (opened.ok()) {
+    listening.listeners.push_back(*std::move(opened));
+    return {};
+  }
+  if (!by_default || opened.code() != Code::kAlreadyExists) return opened.status();
+  Log(LogLevel::kWarn, "serve", "RESP is not spoken: {}", opened.status().message());
+  return {};
+}
+
+Status OpenLinks(const Settings& settings, const FrontEnds& front_ends, Listening& listening) {
+  Result<OpenListener> opened =
+      Open(*listening.server,
+           {.frontend = "links",
+            .scheme = "http",
+            .flags = "--listen-links HOST:PORT, or --listen-links \"\" for none",
+            .address = settings.listen_links,
+            .endpoint = {.busy_answer = HttpBusyAnswer()}},
+           front_ends.links.Sessions());
+  if (!opened.ok()) return opened.status();
+  front_ends.links.book().SetPublicUrl(opened->url);
+  listening.listeners.push_back(*std::move(opened));
+  return {};
+}
+
+}  // namespace
+
 Result<Listening> OpenListeners(const Settings& settings, bool resp_by_default,
-                                api::http::Service& http, api::resp::RespService& resp) {
+                                const FrontEnds& front_ends) {
   // What may be skipped is nothing to rely on.
-  const bool resp_only = settings.listen_http.empty();
-  if (resp_only && (settings.listen_resp.empty() || resp_by_default)) {
+  const bool speaks_http = !settings.listen_http.empty();
+  const bool relies_on_resp = !settings.listen_resp.empty() && !resp_by_default;
+  if (!speaks_http && !relies_on_resp && settings.listen_links.empty()) {
     return Status(Code::kFailedPrecondition,
                   "nothing to listen on: set listen.http, for example to 127.0.0.1:8080");
   }
@@ -110,35 +163,15 @@ Result<Listening> OpenListeners(const Settings& settings, bool resp_by_default,
       settings.threads != 0 ? settings.threads : std::max(1U, std::thread::hardware_concurrency());
   options.connections_max = ConnectionsThatFit(settings.connections_max, options.threads);
   Listening listening{.server = std::make_unique<net::Server>(options), .listeners = {}};
-  if (!resp_only) {
-    Result<OpenListener> opened = Open(*listening.server,
-                                       {.frontend = "http",
-                                        .scheme = "http",
-                                        .flags = "--listen HOST:PORT or the variable PORT",
-                                        .address = settings.listen_http,
-                                        .endpoint = {.busy_answer = HttpBusyAnswer()}},
-                                       http.Sessions());
-    if (!opened.ok()) return opened.status();
-    listening.listeners.push_back(*std::move(opened));
+  Status opened;
+  if (speaks_http) opened = OpenHttp(settings, front_ends, listening);
+  if (opened.ok() && !settings.listen_resp.empty()) {
+    opened = OpenResp(settings, resp_by_default, front_ends, listening);
   }
-  if (!settings.listen_resp.empty()) {
-    Result<OpenListener> opened =
-        Open(*listening.server,
-             {.frontend = "resp",
-              .scheme = "redis",
-              .flags = "--listen-resp HOST:PORT, or --listen-resp \"\" for none",
-              .address = settings.listen_resp,
-              .endpoint = {.idle_timeout = net::kIdleForEver,
-                           .busy_answer = "-ERR max number of clients reached\r\n"}},
-             resp.Sessions());
-    if (opened.ok()) {
-      listening.listeners.push_back(*std::move(opened));
-    } else if (resp_by_default && opened.code() == Code::kAlreadyExists) {
-      Log(LogLevel::kWarn, "serve", "RESP is not spoken: {}", opened.status().message());
-    } else {
-      return opened.status();
-    }
+  if (opened.ok() && !settings.listen_links.empty()) {
+    opened = OpenLinks(settings, front_ends, listening);
   }
+  if (!opened.ok()) return opened;
   listening.server->Run();
   return listening;
 }

@@ -13,6 +13,7 @@
 #include "keymill/status.h"
 
 #include "api/http/service.h"
+#include "api/links/service.h"
 #include "api/resp/service.h"
 #include "app/config/config.h"
 #include "net/server.h"
@@ -20,7 +21,7 @@
 namespace keymill::app {
 
 struct OpenListener {
-  std::string frontend;  // "http", "resp"
+  std::string frontend;  // "http", "resp", "links"
   std::uint16_t port = 0;
   std::string url;  // "http://127.0.0.1:8080"
 };
@@ -39,11 +40,18 @@ struct Listening {
 // Whether RESP listens where nobody has asked it to.
 bool RespByDefault(const Config& config);
 
+// What is spoken where.
+struct FrontEnds {
+  api::http::Service& http;
+  api::resp::RespService& resp;
+  api::links::LinkService& links;
+};
+
 // Binds and listens wherever the settings say, and begins to serve. With `resp_by_default`, a port
 // for RESP that somebody else has is only worth a warning.
 // Errors: kAlreadyExists when a port is taken, which is a failure of this start;
 // kFailedPrecondition for what another configuration has to mend.
 Result<Listening> OpenListeners(const Settings& settings, bool resp_by_default,
-                                api::http::Service& http, api::resp::RespService& resp);
+                                const FrontEnds& front_ends);
 
 }  // namespace keymill::app

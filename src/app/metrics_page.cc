@@ -42,13 +42,16 @@ void AddConnections(const Listening& listening, MetricFamilies& families) {
 }  // namespace
 
 std::string MetricsPage(api::http::Service& service, api::resp::RespService& resp,
-                        const GrpcListener& grpc, const Listening* listening) {
+                        const GrpcListener& grpc, api::links::LinkService& links,
+                        const Listening* listening) {
   MetricFamilies families;
   AddBuildInfo(families);
   AddMint(service.engine(), families);
   service.metrics().Collect(families);
   resp.metrics().Collect(families);
   grpc.Collect(families);
+  links.metrics().Collect(families);
+  links.book().Collect(families);
   if (listening != nullptr) AddConnections(*listening, families);
   ProcessMetrics().Collect(families);
   return MetricsText(families);

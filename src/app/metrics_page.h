@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/http/service.h"
+#include "api/links/service.h"
 #include "api/resp/service.h"
 #include "app/grpc_listener.h"
 #include "app/listeners.h"
@@ -16,6 +17,7 @@ namespace keymill::app {
 // Figures of the mint, the front ends, their connections and the process. From memory only: the
 // store is not asked. `listening` may be null while nobody listens.
 std::string MetricsPage(api::http::Service& service, api::resp::RespService& resp,
-                        const GrpcListener& grpc, const Listening* listening);
+                        const GrpcListener& grpc, api::links::LinkService& links,
+                        const Listening* listening);
 
 }  // namespace keymill::app

@@ -52,6 +52,10 @@ TEST(ReloadTest, AdoptsExactlyWhatReloads) {
   wanted.listen_http = "127.0.0.1:0";
   wanted.listen_resp = "127.0.0.1:0";
   wanted.listen_grpc = "127.0.0.1:1";
+  wanted.listen_links = "127.0.0.1:2";
+  wanted.links_keyspace = "short";
+  wanted.links_public_url = "https://sho.rt";
+  wanted.links_homepage = "https://home.test/";
   wanted.data_dir = "elsewhere";
   wanted.store = "memory:";
   wanted.store_create = "never";

@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 
 #include "api/http/service.h"
+#include "api/links/service.h"
 #include "api/resp/service.h"
 #include "app/banner.h"
 #include "app/cli.h"
@@ -96,6 +97,7 @@ class ServeRun {
         file_(std::move(config.file)),
         flags_(std::move(flags)),
         backend_(settings_.request_timeout),
+        links_({.keyspace = settings_.links_keyspace, .public_url = settings_.links_public_url}),
         service_({.router = {.forge = Serves(kForge),
                              .generate_id = Serves("generate-id"),
                              .leaf = Serves("leaf"),
@@ -105,9 +107,11 @@ class ServeRun {
                   .pod_uid = FromEnvironment("POD_UID"),
                   .node_name = FromEnvironment("NODE_NAME"),
                   .address = settings_.listen_http,
+                  .links = &links_,
                   .metrics_page = [this] { return RenderMetrics(); }},
                  backend_),
-        resp_({.version = std::string(Version())}, backend_) {}
+        resp_({.version = std::string(Version())}, backend_),
+        link_service_({.homepage = settings_.links_homepage}, backend_, links_) {}
 
   ~ServeRun() {
     RequestStop();
@@ -273,7 +277,7 @@ class ServeRun {
 
   std::string RenderMetrics() {
     const MutexLock lock(serving_mu_);
-    return MetricsPage(service_, resp_, grpc_, serving_);
+    return MetricsPage(service_, resp_, grpc_, link_service_, serving_);
   }
 
   void SetServing(const Listening* listening) {
@@ -298,6 +302,7 @@ class ServeRun {
       }
     }
     backend_.SetEngine(opened_.engine.get());
+    links_.SetEngine(opened_.engine.get());
     return {};
   }
 
@@ -322,7 +327,8 @@ class ServeRun {
   }
 
   Status Listen() {
-    Result<Listening> opened = OpenListeners(settings_, resp_by_default_, service_, resp_);
+    Result<Listening> opened = OpenListeners(
+        settings_, resp_by_default_, {.http = service_, .resp = resp_, .links = link_service_});
     if (!opened.ok()) return opened.status();
     if (Status grpc = grpc_.Listen(settings_.listen_grpc); !grpc.ok()) return grpc;
     listening_ = *std::move(opened);
@@ -356,6 +362,7 @@ class ServeRun {
                         .url = listening_->UrlOf("http"),
                         .resp = listening_->UrlOf("resp"),
                         .grpc = grpc_.address(),
+                        .links = listening_->UrlOf("links"),
                         .keyspaces = keyspaces,
                         .get_key = Serves(kForge)};
     if (LogIsJson()) {
@@ -407,6 +414,7 @@ class ServeRun {
       grpc_.AwaitStop();
     }
     JoinOpener(code);
+    links_.Stop();
     if (opened_.engine) {
       const std::uint64_t given_back =
           opened_.engine->Close(std::max(deadline, SystemClock().Monotonic() + kGiveBackGrace));
@@ -427,8 +435,10 @@ class ServeRun {
   const Listening* serving_ KEYMILL_GUARDED_BY(serving_mu_) = nullptr;
   api::Backend backend_;
   GrpcListener grpc_{backend_};
+  links::LinkBook links_;
   api::http::Service service_;  // After all that the backend uses: it stops that one first.
   api::resp::RespService resp_;
+  api::links::LinkService link_service_;
   std::optional<Listening> listening_;
   std::thread opener_;
 

@@ -46,14 +46,6 @@ void SettingFlags::AddStoreOrServerTo(CLI::App& verb, std::string& server) {
   verb.get_option("--store")->excludes(option);
 }
 
-void SettingFlags::AddFutureListenersTo(CLI::App& verb) {
-  for (const FutureListener& listener : FutureListeners()) {
-    Flag& flag = flags_.emplace_back();
-    flag.path = listener.path;
-    flag.option = verb.add_option(std::string(listener.flag), flag.value)->group("");
-  }
-}
-
 CommonFlags SettingFlags::Common() const {
   CommonFlags common;
   if (!config_file_.empty()) common.config_file = config_file_;

@@ -33,9 +33,6 @@ class SettingFlags {
   // The same, and --server, which names a server to ask instead of the store.
   void AddStoreOrServerTo(CLI::App& verb, std::string& server);
 
-  // Listeners that later versions have may be turned off in this one; --help is silent on them.
-  void AddFutureListenersTo(CLI::App& verb);
-
   // Those that the command line has.
   [[nodiscard]] CommonFlags Common() const;
 

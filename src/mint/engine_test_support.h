@@ -45,6 +45,7 @@ struct Faults {
   std::deque<Fault> change_keys = {};
   std::deque<Fault> count_keys = {};
   int add_calls = 0;
+  int find_key_calls = 0;
   std::vector<KeyChange> changes = {};            // That were asked for.
   std::vector<KeyTable::TakeRequest> takes = {};  // The same.
   std::function<void()> before_change = {};
@@ -97,6 +98,7 @@ class FaultyKeys final : public KeyTable {
   }
   Result<std::optional<KeyRow>> FindKey(std::string_view keyspace_id, std::string_view key,
                                         MonotonicTime deadline) override {
+    ++faults_->find_key_calls;
     return below().FindKey(keyspace_id, key, deadline);
   }
   Result<std::optional<KeyRow>> FindIdentity(std::string_view keyspace_id,

@@ -16,7 +16,7 @@ constexpr int kAttempts = 3;
 
 Status NoKeyTable() {
   return {Code::kFailedPrecondition,
-          "this store remembers numbers only: aliases, keys of kind pool and derived, and "
+          "this store remembers numbers only: aliases, links, keys of kind pool and derived, and "
           "Idempotency-Key need SQLite, PostgreSQL, MariaDB or Redis"};
 }
 

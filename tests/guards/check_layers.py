@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     "store/redis": {"store", "base", "wire"},
     "store/etcd": {"store", "base"},
     "mint": {"keys", "store", "base"},
-    "links": {"mint", "store", "base"},
+    "links": {"mint", "keys", "store", "base"},
     "api": {"mint", "links", "wire", "net", "base"},
     "load": {"wire", "net", "base"},
 }

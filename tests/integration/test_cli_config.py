@@ -88,11 +88,11 @@ class Config(ScenarioTest):
 
     def test_check_of_what_is_fine_says_so(self):
         self.assertEqual(self.keymill("check").stdout,
-                         "no file: fine; 0 of 23 settings are set, the others have their "
+                         "no file: fine; 0 of 27 settings are set, the others have their "
                          "defaults\n")
         self.write("threads: 2\n")
         self.assertEqual(self.keymill("check").stdout,
-                         "keymill.yml: fine; 1 of 23 settings is set, the others have their "
+                         "keymill.yml: fine; 1 of 27 settings is set, the others have their "
                          "defaults\n")
 
     def test_init_writes_a_file_that_changes_nothing(self):

@@ -229,6 +229,7 @@ class Contract(ScenarioTest):
     def test_head_is_get_without_the_body(self):
         server = self.world.server("main")
         server.ask("PUT", "/v1/keyspaces/default/keys/summer-sale")
+        server.ask("POST", "/v1/links", {"url": "https://example.com/", "alias": "spring-sale"})
         for operation in self.document.operations.values():
             if operation.method != "GET" or operation.name in ("getKey", "getMetrics"):
                 continue

@@ -245,6 +245,8 @@ class Server:
         self.command = command or [str(keymill_bin()), "serve"]
         self.port = port
         self.resp_port = None
+        self.links_port = None
+        self.ports = {}  # All of them, by front end, once it is ready.
         if resp is not None:
             self.env.setdefault("KEYMILL_LISTEN_RESP", resp)
         if port is not None:
@@ -281,6 +283,8 @@ class Server:
         ports = json.loads(self.ports_path.read_text(encoding="utf-8"))
         self.port = ports.get("http")
         self.resp_port = ports.get("resp")
+        self.links_port = ports.get("links")
+        self.ports = ports
         return self
 
     def start(self):

@@ -15,6 +15,7 @@ from keymill_process import DatabaseLock
 OTHER_SITE = {"Origin": "https://elsewhere.example"}
 TINY = {"kind": "sequence", "alphabet": "decimal", "length": 1}
 POOL = {"kind": "pool", "recycle": True}
+LINK = {"url": "https://example.com/shop?item=7"}
 
 # Answers that no test can ask for here, and why. An entry that the document does not need is a
 # failure, too.
@@ -197,6 +198,45 @@ CASES = [
     Case("getBounds", 400, "bad-request", values={"from": "2026-01-01"}, bad=True),
     *reads("getBounds", **{"from": "2026-01-01T12:00:00Z", "to": "1790000000000"}),
 
+    Case("createLink", 201, body=LINK),
+    Case("createLink", 201, body={**LINK, "dedupe": True}),
+    Case("createLink", 200, body={**LINK, "dedupe": True}),
+    Case("createLink", 201, body={**LINK, "alias": "spring-sale", "expires_at": "2030-01-01"}),
+    Case("createLink", 200, body={**LINK, "alias": "spring-sale", "expires_at": 1893456000000}),
+    Case("createLink", 409, "alias-taken", body={**LINK, "alias": "spring-sale"}),
+    *[Case("createLink", 422, slug, body={**LINK, "alias": alias}) for slug, alias in (
+        ("alias-invalid", "ab"), ("alias-reserved", "login"),
+        ("alias-looks-generated", "abcdefg"))],
+    Case("createLink", 400, "bad-request", body={"url": "ftp://example.com/"}),
+    Case("createLink", 400, "bad-request", body={}, bad=True),
+    Case("createLink", 403, "forbidden", body=LINK, headers=OTHER_SITE),
+    Case("createLink", 404, "keyspace-not-found", on="nameless", body=LINK),
+    Case("createLink", 501, "not-supported-by-store", on="etcd", body=LINK),
+    Case("createLink", 503, "store-unavailable", on="away", body=LINK),
+    *sends("createLink", LINK),
+
+    Case("listLinks", 200),
+    Case("listLinks", 200, values={"limit": 1}),
+    Case("listLinks", 200, before=lambda world: {
+        "cursor": world.server("main").ask("GET", "/v1/links?limit=1").json["cursor"]}),
+    Case("listLinks", 400, "bad-request", values={"limit": 0}, bad=True),
+    Case("listLinks", 404, "keyspace-not-found", on="nameless"),
+    Case("listLinks", 501, "not-supported-by-store", on="etcd"),
+    Case("listLinks", 503, "store-unavailable", on="away"),
+
+    Case("showLink", 200),
+    Case("showLink", 404, "link-not-found", values={"link": "nowhere-1"}),
+    Case("showLink", 404, "keyspace-not-found", on="nameless"),
+    Case("showLink", 501, "not-supported-by-store", on="etcd"),
+    Case("showLink", 503, "store-unavailable", on="away"),
+
+    Case("deleteLink", 403, "forbidden", headers=OTHER_SITE),
+    Case("deleteLink", 204),
+    Case("deleteLink", 404, "link-not-found"),
+    Case("deleteLink", 404, "keyspace-not-found", on="nameless"),
+    Case("deleteLink", 501, "not-supported-by-store", on="etcd"),
+    Case("deleteLink", 503, "store-unavailable", on="away"),
+
     Case("listKeyspaces", 200),
     Case("listKeyspaces", 200, values={"limit": 2, "after": "codes"}),
     Case("listKeyspaces", 400, "bad-request", values={"limit": 0}, bad=True),
@@ -235,9 +275,13 @@ CASES = [
     Case("getKey", 403, "forbidden", headers={"Sec-Fetch-Site": "cross-site"}),
     Case("getKey", 404, "keyspace-not-found", on="nameless"),
     Case("getKey", 404, "not-found", on="modern"),
+    Case("createLink", 201, on="small", body={**LINK, "alias": "spring-sale"}),
     Case("getKey", 507, "keyspace-exhausted", on="small", repeats=20),
+    Case("createLink", 507, "keyspace-exhausted", on="small", body=LINK),
     Case("getKey", 410, "keyspace-retired", on="small", before=lambda world: world.server(
         "small").ask("DELETE", "/v1/keyspaces/default") and None),
+    Case("createLink", 410, "keyspace-retired", on="small", body=LINK),
+    Case("deleteLink", 410, "keyspace-retired", on="small"),
     Case("getKey", 503, "store-unavailable", on="away"),
 
     *[Case(name + part, 200, values=values) for name in (

@@ -37,7 +37,7 @@ void HttpMetrics::Collect(MetricFamilies& families) const {
       "Requests answered, by method and class of status; \"cut\" when an answer ended early.");
   for (std::size_t method = 0; method < sums.size(); ++method) {
     for (std::size_t ending = 0; ending < sums[method].size(); ++ending) {
-      requests.Add(static_cast<double>(sums[method][ending]), {{"frontend", "http"},
+      requests.Add(static_cast<double>(sums[method][ending]), {{"frontend", frontend_},
                                                                {"method", kMethodNames[method]},
                                                                {"status", kEndingNames[ending]}});
     }
@@ -46,7 +46,7 @@ void HttpMetrics::Collect(MetricFamilies& families) const {
       .Times("keymill_request_duration_seconds",
              "From the beginning of the event loop's round that read the request to the moment "
              "when its answer is handed to the system. Time in socket buffers is not in it.")
-      .Add(times, {{"frontend", "http"}});
+      .Add(times, {{"frontend", frontend_}});
 }
 
 }  // namespace keymill::api::http

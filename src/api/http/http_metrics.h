@@ -1,12 +1,14 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 //
-// What the HTTP front end counts.
+// What a front end that speaks HTTP counts.
 
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include "base/metrics.h"
 #include "wire/http_request.h"
@@ -32,12 +34,16 @@ struct HttpCounters {
 
 class HttpMetrics final : public MetricSource {
  public:
+  // `frontend` tells it from others that speak HTTP, too.
+  explicit HttpMetrics(std::string frontend = "http") : frontend_(std::move(frontend)) {}
+
   // The calling thread's counters; see Sharded::Mine.
   HttpCounters& Mine() { return counters_.Mine(); }
 
   void Collect(MetricFamilies& families) const override;
 
  private:
+  const std::string frontend_;
   Sharded<HttpCounters> counters_;
 };
 

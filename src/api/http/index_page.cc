@@ -16,7 +16,7 @@ struct Entry {
   bool link;  // Whether a browser may simply follow it.
 };
 
-constexpr std::array<Entry, 19> kEntries = {{
+constexpr std::array<Entry, 21> kEntries = {{
     {"POST", "/v1/keyspaces/default/keys?count=5", "mint keys (Accept: text/plain for lines)",
      false},
     {"GET", "/v1/keyspaces/default/keys/{key}", "explain a key", false},
@@ -29,6 +29,8 @@ constexpr std::array<Entry, 19> kEntries = {{
     {"DELETE", "/v1/keyspaces/{name}", "retire a keyspace, for ever", false},
     {"POST", "/v1/keyspaces/{name}/blocks", "a block of numbers, for clients that cache", false},
     {"DELETE", "/v1/keyspaces/{name}/blocks/{id}", "give the rest of a block back", false},
+    {"POST", "/v1/links", "a short link to a URL", false},
+    {"GET", "/v1/links", "the links, and how often each was followed", true},
     {"GET", "/get-key", "one key of the default keyspace, bare", false},
     {"GET", "/generate-id", "one id of the keyspace ids, as a JSON number", false},
     {"GET", "/livez", "is the process alive", true},

@@ -9,7 +9,6 @@
 
 #include "api/http/keyspace_json.h"
 #include "api/http/parameters.h"
-#include "mint/aliases.h"
 #include "mint/engine.h"
 
 namespace keymill::api::http {
@@ -58,17 +57,21 @@ constexpr bool InOrder(const std::array<VerdictRow<Verdict>, Size>& table) {
 }
 static_assert(InOrder(kClaims) && InOrder(kReleases));
 
-// Why the store did not do what was asked for.
-Reply StoreProblem(mint::Engine& mill, const std::string& name, const Status& status) {
+}  // namespace
+
+Reply StoreProblem(mint::Engine& mill, const std::string& keyspace, const Status& status) {
   if (status.code() != Code::kFailedPrecondition) return StatusProblem(status);
   if (!mill.remembers_keys()) return NotSupportedByStore(status.message());
   // As it is in the store: this instance need not have heard of it yet.
-  const Result<mint::KeyspaceInfo> info = mill.Describe(name);
+  const Result<mint::KeyspaceInfo> info = mill.Describe(keyspace);
   if (!info.ok()) return StatusProblem(info.status());
-  return KeysProblem(status, name, info->record.state);
+  return KeysProblem(status, keyspace, info->record.state);
 }
 
-}  // namespace
+Reply ClaimProblem(const mint::Claim& claim) {
+  const auto& row = RowOf(kClaims, claim.verdict);
+  return Problem(row.status, row.slug, row.title, claim.detail);
+}
 
 Reply ClaimKey(Service& service, const std::string& keyspace, const std::string& alias,
                std::string_view body) {
@@ -80,7 +83,7 @@ Reply ClaimKey(Service& service, const std::string& keyspace, const std::string&
   const Result<mint::Claim> claim = mill.ClaimKey(keyspace, alias, *owner);
   if (!claim.ok()) return StoreProblem(mill, keyspace, claim.status());
   const auto& row = RowOf(kClaims, claim->verdict);
-  if (!row.slug.empty()) return Problem(row.status, row.slug, row.title, claim->detail);
+  if (!row.slug.empty()) return ClaimProblem(*claim);
   Reply reply = JsonReply(row.status, ClaimJson(keyspace, alias, *owner));
   if (row.status == 201) {
     reply.headers += fmt::format("Location: /v1/keyspaces/{}/keys/{}\r\n", keyspace, alias);

@@ -15,6 +15,7 @@
 #include "api/http/mint_job.h"
 #include "api/http/reply.h"
 #include "api/http/service.h"
+#include "mint/aliases.h"
 #include "mint/releases.h"
 
 namespace keymill::api::http {
@@ -28,6 +29,12 @@ Reply DeriveKey(Service& service, const std::string& keyspace, std::string_view 
 
 Reply ReleaseKey(Service& service, const std::string& keyspace, const std::string& key,
                  std::optional<std::uint64_t> generation);
+
+// The problem that a claim has. REQUIRES: it was not granted.
+Reply ClaimProblem(const mint::Claim& claim);
+
+// Why the store did not do what was asked for with keys of `keyspace`.
+Reply StoreProblem(mint::Engine& mill, const std::string& keyspace, const Status& status);
 
 // The answer to a release that the mint has judged.
 Reply ReleaseReply(const mint::Release& release);

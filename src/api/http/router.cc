@@ -33,7 +33,7 @@ constexpr std::string_view kDerivePattern = "/v1/keyspaces/{k}/derive";
 constexpr std::size_t kDeriveBodyMax = 6 * (mint::kContentSizeMax + mint::kSaltSizeMax) + 1024;
 
 // What is asked for most comes first.
-constexpr std::array<Endpoint, 33> kEndpoints = {{
+constexpr std::array<Endpoint, 37> kEndpoints = {{
     {"/", Method::kGet, Operation::kIndex},
     {"/livez", Method::kGet, Operation::kLive},
     {"/livez/{x}", Method::kGet, Operation::kLive},
@@ -58,6 +58,10 @@ constexpr std::array<Endpoint, 33> kEndpoints = {{
     {"/docs/{x}", Method::kGet, Operation::kDocs},
     {"/v1/keyspaces/{k}/blocks", Method::kPost, Operation::kLend},
     {"/v1/keyspaces/{k}/blocks/{x}", Method::kDelete, Operation::kTakeBack},
+    {"/v1/links", Method::kPost, Operation::kCreateLink},
+    {"/v1/links", Method::kGet, Operation::kListLinks},
+    {"/v1/links/{x}", Method::kGet, Operation::kShowLink},
+    {"/v1/links/{x}", Method::kDelete, Operation::kDeleteLink},
     {"/generate-id", kAnyMethod, Operation::kGenerateId, Peer::kGenerateId},
     {"/health", kAnyMethod, Operation::kPodHealth, Peer::kGenerateId},
     {"/api/segment/get/{x}", kAnyMethod, Operation::kLeafSegment, Peer::kLeaf},

@@ -39,6 +39,10 @@ enum class Operation : std::uint8_t {
   kDocs,
   kLend,
   kTakeBack,
+  kCreateLink,
+  kListLinks,
+  kShowLink,
+  kDeleteLink,
   // Peers'; see peers.h.
   kGenerateId,
   kPodHealth,

@@ -18,6 +18,7 @@
 #include "api/http/parameters.h"
 #include "api/http/reply.h"
 #include "api/http/router.h"
+#include "links/link_book.h"
 #include "mint/engine.h"
 #include "net/session.h"
 
@@ -34,6 +35,8 @@ struct ServiceOptions {
   std::string node_name = {};
   // Where to find us, for examples, when a client does not say how it did.
   std::string address = "localhost:8080";
+  // The short links of /v1/links; none without. Outlives the service.
+  keymill::links::LinkBook* links = nullptr;
   // The page at /metrics; none without. Must not wait for anything.
   std::function<std::string()> metrics_page = {};
 };

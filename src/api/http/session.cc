@@ -330,6 +330,11 @@ Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& ou
       return BeginLend(request, route, output);
     case Operation::kTakeBack:
       return BeginTakeBack(request, route, output);
+    case Operation::kCreateLink:
+    case Operation::kListLinks:
+    case Operation::kShowLink:
+    case Operation::kDeleteLink:
+      return BeginLinks(request, route, output);
     case Operation::kGenerateId:
     case Operation::kPodHealth:
     case Operation::kLeafSegment:

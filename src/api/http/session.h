@@ -91,6 +91,8 @@ class HttpSession final : public net::Session {
   Progress BeginDerive(const wire::HttpRequest& request, const Route& route, std::string& output);
   Progress BeginLend(const wire::HttpRequest& request, const Route& route, std::string& output);
   Progress BeginTakeBack(const wire::HttpRequest& request, const Route& route, std::string& output);
+  Progress BeginLinks(const wire::HttpRequest& request, const Route& route, std::string& output);
+  Progress BeginCreateLink(const wire::HttpRequest& request, std::string& output);
   Progress BeginPeer(const wire::HttpRequest& request, const Route& route, std::string& output);
   Progress BeginMetrics(std::string& output);
   // Waits for an answer that another thread prepares; null is answered with `refusal`.

@@ -161,12 +161,6 @@ Status LoadEnvironment(const Environment& environment, const ConfigInputs& input
   for (const SettingRow& row : SettingRows()) {
     if (Status status = LoadVariable(row, environment, inputs, config); !status.ok()) return status;
   }
-  for (const FutureListener& listener : FutureListeners()) {
-    const auto value = environment.Find(listener.env);
-    if (!value) continue;
-    const Status status = CheckFutureListener(listener, value->text);
-    if (!status.ok()) return Refuse(fmt::format("{}: {}", value->where, status.message()));
-  }
   return {};
 }
 
@@ -174,11 +168,6 @@ Status LoadFlag(const std::string& path, const std::string& text, Config& config
   const auto usage = [](std::string message) {
     return Status(Code::kInvalidArgument, std::move(message));
   };
-  for (const FutureListener& listener : FutureListeners()) {
-    if (listener.path != path) continue;
-    const Status status = CheckFutureListener(listener, text);
-    return status.ok() ? status : usage(fmt::format("{}: {}", listener.flag, status.message()));
-  }
   const SettingRow* row = FindSetting(path);
   if (row == nullptr) {
     std::vector<std::string_view> paths;
@@ -219,6 +208,7 @@ Status CheckListener(const ConfigInputs& inputs, const Config& config, const std
 // What no single value shows.
 Status CheckWhole(const ConfigInputs& inputs, const Config& config) {
   const Settings& settings = config.settings;
+  // Who follows a link shows no token anyway: listen.links may be for everybody.
   for (const char* const path : {"listen.http", "listen.resp", "listen.grpc"}) {
     if (Status status = CheckListener(inputs, config, path); !status.ok()) return status;
   }

@@ -32,6 +32,9 @@ struct Settings {
   // Where gRPC is spoken, likewise; "" is off, and then nothing of it is loaded.
   std::string listen_grpc;
 
+  // Where short links are followed, likewise; "" is off. Everybody may reach it.
+  std::string listen_links;
+
   // The directory of the database and the witness. Relative to the working directory.
   std::string data_dir = "data";
 
@@ -64,6 +67,12 @@ struct Settings {
   // Whether snowflake ids are made although this clock is far ahead of the store's.
   bool accept_clock_ahead = false;
 
+  // The keyspace that short links get their keys from, what they begin with for those who are told
+  // of them ("": the address of the listener), and where keys that lead nowhere lead to ("": 404).
+  std::string links_keyspace = "default";
+  std::string links_public_url;
+  std::string links_homepage;
+
   // The longest wait for a block before a request is answered 503. Range: [10ms, 60s].
   std::chrono::milliseconds request_timeout{2'000};
 
@@ -86,8 +95,8 @@ struct Settings {
   // Allows a listener on other than loopback although nobody has to show a token.
   bool insecure = false;
 
-  // Which peers' endpoints are served beside our own: forge (GET /get-key). Those of later
-  // versions (generate-id, leaf, tinyid) may be named; they are not served yet.
+  // Which peers' endpoints are served beside our own: forge (GET /get-key), generate-id, leaf and
+  // tinyid.
   std::vector<std::string> compat = {"forge", "generate-id"};
 
   // Created when absent, and must match when present.

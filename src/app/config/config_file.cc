@@ -84,23 +84,13 @@ class FileApplier {
     for (YamlNode& item : listen.items) {
       const std::string path = std::string(kPrefix) + item.key;
       const SettingRow* row = FindSetting(path);
-      const FutureListener* future = FindFuture(path);
-      if (row == nullptr && future == nullptr) {
+      if (row == nullptr) {
         return Refuse(item.key_at, fmt::format("unknown setting {}{}", QuoteValue(path),
                                                DidYouMean(path, ListenPaths())));
       }
-      Status status = row != nullptr ? ApplyRow(*row, item) : ApplyFuture(*future, item);
-      if (!status.ok()) return status;
+      if (Status status = ApplyRow(*row, item); !status.ok()) return status;
     }
     return {};
-  }
-
-  Status ApplyFuture(const FutureListener& listener, YamlNode& node) {
-    if (Status status = Expand(node, listener.path); !status.ok()) return status;
-    if (node.kind == YamlNode::Kind::kNull) return {};
-    const bool off = node.kind == YamlNode::Kind::kScalar && node.text.empty();
-    const Status status = CheckFutureListener(listener, off ? "" : "on");
-    return status.ok() ? status : RefuseValue(node, listener.path, status.message());
   }
 
   Status ApplyRow(const SettingRow& row, YamlNode& node) {
@@ -182,13 +172,6 @@ class FileApplier {
                                                    fmt::format("{}:{}", label_, node.key_at.line)};
   }
 
-  static const FutureListener* FindFuture(std::string_view path) {
-    const std::vector<FutureListener>& all = FutureListeners();
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const FutureListener& l) { return l.path == path; });
-    return found == all.end() ? nullptr : &*found;
-  }
-
   static std::vector<std::string_view> TopWords() {
     std::vector<std::string_view> words;
     for (const SettingRow& row : SettingRows()) {
@@ -199,9 +182,7 @@ class FileApplier {
   }
 
   static std::vector<std::string_view> ListenPaths() {
-    std::vector<std::string_view> paths = {"listen.http", "listen.resp", "listen.grpc"};
-    for (const FutureListener& listener : FutureListeners()) paths.push_back(listener.path);
-    return paths;
+    return {"listen.http", "listen.resp", "listen.grpc", "listen.links"};
   }
 
   const std::string_view label_;

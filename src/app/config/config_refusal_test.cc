@@ -118,24 +118,21 @@ TEST_F(ConfigRefusalTest, LegacyValuesThatDoNotParse) {
             "kFailedPrecondition DEBUG_ENABLED: expected true or false, not \"perhaps\"");
 }
 
-TEST_F(ConfigRefusalTest, ProtocolsAndPeersOfLaterVersions) {
-  EXPECT_EQ(
-      OutcomeOf("listen: {links: [x]}\n"),
-      "kFailedPrecondition keymill.yml:1:17: listen.links: this version does not speak short links "
-      "yet; leave it out or set it to \"\"");
+TEST_F(ConfigRefusalTest, LinksAndPeers) {
+  EXPECT_EQ(OutcomeOf("links_homepage: ftp://home.test/\n"),
+            "kFailedPrecondition keymill.yml:1:17: links_homepage: expected an http or https URL, "
+            "or \"\", not \"ftp://home.test/\"");
+  EXPECT_EQ(OutcomeOf(""), "kOk ");
+  EXPECT_EQ(OutcomeOfVariable("KEYMILL_LISTEN_LINKS", ""), "kOk ");
+  // Everybody may follow links.
+  EXPECT_EQ(OutcomeOfVariable("KEYMILL_LISTEN_LINKS", "0.0.0.0:80"), "kOk ");
   EXPECT_EQ(OutcomeOf("compat: [forge, generate-id, leaf, tinyid]\n"), "kOk ");
   EXPECT_EQ(OutcomeOf("compat: [forge, tinid]\n"),
             "kFailedPrecondition keymill.yml:1:17: compat: unknown word \"tinid\", did you mean "
             "\"tinyid\"?");
   EXPECT_EQ(OutcomeOf(""), "kOk ");
-  EXPECT_EQ(OutcomeOfVariable("KEYMILL_LISTEN_LINKS", "127.0.0.1:8081"),
-            "kFailedPrecondition KEYMILL_LISTEN_LINKS: this version does not speak short links "
-            "yet; leave it out or set it to \"\"");
-  EXPECT_EQ(OutcomeOfVariable("KEYMILL_LISTEN_LINKS", ""), "kOk ");
-  EXPECT_EQ(OutcomeOfFlag("listen.links", "127.0.0.1:8081"),
-            "kInvalidArgument --listen-links: this version does not speak short links yet; leave "
-            "it out or set it to \"\"");
-  EXPECT_EQ(OutcomeOfFlag("listen.links", ""), "kOk ");
+  EXPECT_EQ(OutcomeOfFlag("links_keyspace", "a b").substr(0, 34),
+            "kInvalidArgument --links-keyspace:");
 }
 
 TEST_F(ConfigRefusalTest, Keyspaces) {

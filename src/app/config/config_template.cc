@@ -36,7 +36,7 @@ struct Explanation {
   std::string_view text;
 };
 
-constexpr std::array<Explanation, 23> kExplanations = {{
+constexpr std::array<Explanation, 27> kExplanations = {{
     {"listen.http",
      "Where HTTP is spoken. Port 0 picks a free one, which --print-ports tells. An address that\n"
      "other machines can reach is refused unless `insecure` is true."},
@@ -47,6 +47,9 @@ constexpr std::array<Explanation, 23> kExplanations = {{
     {"listen.grpc",
      "Where gRPC is spoken, with the same rules; \"\": nowhere, and nothing of it is loaded. Port\n"
      "9090 is usual."},
+    {"listen.links",
+     "Where short links are followed: GET /KEY is answered with a redirect. Links are made over\n"
+     "HTTP (docs/links.md). Other machines may reach it: there is nothing else to be had there."},
     {"data_dir",
      "The directory of the database and the witness, relative to the working directory. Keep it\n"
      "on a disk that survives a restart."},
@@ -83,6 +86,13 @@ constexpr std::array<Explanation, 23> kExplanations = {{
     {"accept_clock_ahead",
      "A clock that is more than 10 minutes ahead of the store's makes no snowflake ids, because\n"
      "they would lie ahead of all that come after. true: it does."},
+    {"links_keyspace",
+     "The keyspace that short links get their keys from; of any kind but pool and derived."},
+    {"links_public_url",
+     "What short links begin with, as others reach the listener for them: https://sho.rt. Left\n"
+     "empty, its own address."},
+    {"links_homepage",
+     "Where people are sent who follow a link that leads nowhere. Left empty, they get a 404."},
     {"request_timeout", "The longest that a request waits for a block before it is answered 503."},
     {"threads", "Event loops. 0: one per core."},
     {"connections_max", "Connections open at once. One more is answered 503 and closed."},

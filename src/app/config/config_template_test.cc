@@ -17,7 +17,7 @@ namespace keymill::app {
 namespace {
 
 std::string ReadSource(const char* name) {
-  const auto path = std::filesystem::path(__FILE__).parent_path() / "../../.." / name;
+  const auto path = std::filesystem::path(KEYMILL_SOURCE_DIR) / name;
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   EXPECT_NE(text.str(), "") << path;

@@ -117,7 +117,7 @@ TEST_F(ConfigTest, NeedsNoWayToAskTheEnvironment) {
 
 TEST_F(ConfigTest, TheFileCanSetEverything) {
   world_.Write("keymill.yml", R"(
-listen: {http: "localhost:0", resp: "", grpc: "localhost:1", links: ""}
+listen: {http: "localhost:0", resp: "", grpc: "localhost:1", links: "0.0.0.0:80"}
 data_dir: /tmp/d
 store: "memory:"
 store_create: never
@@ -128,6 +128,9 @@ runway_target: 1h
 pool_low: 0
 worker_id: 17
 accept_clock_ahead: true
+links_keyspace: short
+links_public_url: https://sho.rt
+links_homepage: https://home.test/
 request_timeout: 10ms
 threads: 256
 connections_max: 1000000
@@ -318,7 +321,7 @@ TEST_F(ConfigTest, TellsWhichNamesOfDotEnvAreOurs) {
 }
 
 TEST_F(ConfigTest, TheExampleOfDotEnvChangesNothing) {
-  const auto source = std::filesystem::path(__FILE__).parent_path() / "../../../.env.example";
+  const auto source = std::filesystem::path(KEYMILL_SOURCE_DIR) / ".env.example";
   std::ostringstream text;
   text << std::ifstream(source).rdbuf();
   ASSERT_NE(text.str(), "") << source;

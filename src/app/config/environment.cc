@@ -65,7 +65,6 @@ std::vector<std::string_view> KnownNames() {
     names.push_back(row.info.env);
     if (!row.info.env_file.empty()) names.push_back(row.info.env_file);
   }
-  for (const FutureListener& listener : FutureListeners()) names.push_back(listener.env);
   return names;
 }
 

@@ -20,6 +20,7 @@
 #include "app/config/store_url.h"
 #include "base/check.h"
 #include "base/suggest.h"
+#include "links/link.h"
 #include "store/store_url.h"
 
 namespace keymill::app {
@@ -188,28 +189,63 @@ SettingRow ListenRow() {
   return row;
 }
 
-SettingRow ListenRespRow() {
-  SettingRow row =
-      TextRow({.path = "listen.resp",
-               .flag = "--listen-resp",
-               .env = "KEYMILL_LISTEN_RESP",
-               .summary = "Where RESP (Redis' protocol) is spoken, in the same form",
-               .value = "HOST:PORT"},
-              &Settings::listen_resp, "HOST:PORT or [IPv6]:PORT, or \"\" for off", CheckListen);
+SettingRow OtherListenRow(SettingInfo info, std::string Settings::*member) {
+  info.value = "HOST:PORT";
+  SettingRow row = TextRow(info, member, "HOST:PORT or [IPv6]:PORT, or \"\" for off", CheckListen);
   row.may_be_empty = true;
   return row;
 }
 
-SettingRow ListenGrpcRow() {
-  SettingRow row =
-      TextRow({.path = "listen.grpc",
-               .flag = "--listen-grpc",
-               .env = "KEYMILL_LISTEN_GRPC",
-               .summary = "Where gRPC is spoken: HOST:PORT; port 0 picks a free one, \"\" is off",
-               .value = "HOST:PORT"},
-              &Settings::listen_grpc, "HOST:PORT or [IPv6]:PORT, or \"\" for off", CheckListen);
-  row.may_be_empty = true;
-  return row;
+std::vector<SettingRow> ListenRows() {
+  return {
+      ListenRow(),
+      OtherListenRow({.path = "listen.resp",
+                      .flag = "--listen-resp",
+                      .env = "KEYMILL_LISTEN_RESP",
+                      .summary = "Where RESP (Redis' protocol) is spoken, in the same form"},
+                     &Settings::listen_resp),
+      OtherListenRow(
+          {.path = "listen.grpc",
+           .flag = "--listen-grpc",
+           .env = "KEYMILL_LISTEN_GRPC",
+           .summary = "Where gRPC is spoken: HOST:PORT; port 0 picks a free one, \"\" is off"},
+          &Settings::listen_grpc),
+      OtherListenRow({.path = "listen.links",
+                      .flag = "--listen-links",
+                      .env = "KEYMILL_LISTEN_LINKS",
+                      .summary = "Where short links are followed, in the same form"},
+                     &Settings::listen_links),
+  };
+}
+
+Status CheckWebUrl(std::string_view text) {
+  if (text.empty() || links::CheckTarget(text).ok()) return {};
+  return Unexpected("an http or https URL, or \"\"", text);
+}
+
+std::vector<SettingRow> LinkRows() {
+  std::vector<SettingRow> rows = {
+      TextRow({.path = "links_keyspace",
+               .flag = "--links-keyspace",
+               .env = "KEYMILL_LINKS_KEYSPACE",
+               .summary = "The keyspace that short links get their keys from",
+               .value = "NAME"},
+              &Settings::links_keyspace, "the name of a keyspace", CheckKeyspaceName),
+      TextRow({.path = "links_public_url",
+               .flag = "--links-public-url",
+               .env = "KEYMILL_LINKS_PUBLIC_URL",
+               .summary = "What short links begin with, such as https://sho.rt",
+               .value = "URL"},
+              &Settings::links_public_url, "an http or https URL, or \"\"", CheckWebUrl),
+      TextRow({.path = "links_homepage",
+               .flag = "--links-homepage",
+               .env = "KEYMILL_LINKS_HOMEPAGE",
+               .summary = "Where keys that lead nowhere lead to; \"\": a 404",
+               .value = "URL"},
+              &Settings::links_homepage, "an http or https URL, or \"\"", CheckWebUrl)};
+  rows[1].may_be_empty = true;
+  rows[2].may_be_empty = true;
+  return rows;
 }
 
 SettingRow BlockSizeRow() {
@@ -389,8 +425,9 @@ std::vector<SettingRow> ServerRows() {
 }
 
 std::vector<SettingRow> MakeRows() {
-  std::vector<SettingRow> rows = {ListenRow(), ListenRespRow(), ListenGrpcRow()};
-  for (const std::vector<SettingRow>& part : {StoreRows(), ServerRows()}) {
+  std::vector<SettingRow> rows;
+  for (const std::vector<SettingRow>& part :
+       {ListenRows(), StoreRows(), LinkRows(), ServerRows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
   return rows;
@@ -440,18 +477,6 @@ Status AddCompat(std::string_view word, Settings& settings) {
     settings.compat.emplace_back(word);
   }
   return {};
-}
-
-const std::vector<FutureListener>& FutureListeners() {
-  static const std::vector<FutureListener> kListeners = {
-      {"listen.links", "--listen-links", "KEYMILL_LISTEN_LINKS", "short links"}};
-  return kListeners;
-}
-
-Status CheckFutureListener(const FutureListener& listener, std::string_view text) {
-  if (text.empty()) return {};
-  return Invalid(fmt::format("this version does not speak {} yet; leave it out or set it to \"\"",
-                             listener.protocol));
 }
 
 const std::vector<SettingInfo>& SettingTable() {

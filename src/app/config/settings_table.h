@@ -50,16 +50,4 @@ Result<bool> SetFromLegacy(const SettingRow& row, std::string_view text, Setting
 // Adds one word to `compat`, if it is one of this version or of a later one.
 Status AddCompat(std::string_view word, Settings& settings);
 
-// A listener of which this version has only the name.
-struct FutureListener {
-  std::string_view path;  // "listen.resp"
-  std::string_view flag;  // "--listen-resp"
-  std::string_view env;   // "KEYMILL_LISTEN_RESP"
-  std::string_view protocol;
-};
-const std::vector<FutureListener>& FutureListeners();
-
-// Turned off (empty) is what such a listener is; anything else is kInvalidArgument.
-Status CheckFutureListener(const FutureListener& listener, std::string_view text);
-
 }  // namespace keymill::app
