@@ -22,33 +22,42 @@ elseif(KEYMILL_SANITIZE STREQUAL "thread")
 elseif(NOT KEYMILL_SANITIZE STREQUAL "")
   message(FATAL_ERROR "KEYMILL_SANITIZE is '${KEYMILL_SANITIZE}'; use address or thread")
 endif()
+# GCC sees uninitialized values and wrong bounds in what the sanitizers insert, and in the library's
+# headers where they are read beforehand; what is built without either looks for real ones.
+set(no_false_alarms $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-array-bounds -Wno-restrict
+  -Wno-stringop-overflow -Wno-stringop-overread>)
 if(sanitize)
-  # GCC sees uninitialized values and wrong bounds in what the sanitizers insert, and in the library's
-  # headers where they are read beforehand; the other presets look for real ones.
-  target_compile_options(keymill_flags INTERFACE ${sanitize}
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-array-bounds -Wno-restrict
-    -Wno-stringop-overflow -Wno-stringop-overread>)
+  target_compile_options(keymill_flags INTERFACE ${sanitize} ${no_false_alarms})
   target_link_options(keymill_flags INTERFACE ${sanitize})
 else()
   target_link_options(keymill_flags INTERFACE -Wl,-z,relro,-z,now)
 endif()
 
-# With a sanitizer everything is compiled once more, and a quarter of that is reading the same
-# headers. They are read once there, for libraries and for tests; the other presets read them
-# everywhere, and so find what a file forgot to include.
-if(sanitize AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+# Tests are compiled once and run once: quickly is better than well.
+if(sanitize)
+  set(test_optimization -O0)
+else()
+  set(test_optimization -O1)  # Less than that, and the C library's own checks complain.
+endif()
+
+# A quarter of compiling is reading the same headers. They are read once for tests and, where
+# everything is compiled once more for a sanitizer, for libraries. What a file forgot to include is
+# found by the clang preset, which reads them everywhere.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(common_headers <algorithm> <array> <atomic> <chrono> <cstdint> <filesystem> <functional> <map>
     <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread> <utility>
     <vector> <fmt/format.h>)
   file(WRITE ${CMAKE_BINARY_DIR}/headers.cc "int main() {}\n")
-  add_library(keymill_headers OBJECT ${CMAKE_BINARY_DIR}/headers.cc)
-  target_link_libraries(keymill_headers PRIVATE keymill_flags fmt::fmt spdlog::spdlog)
-  target_precompile_headers(keymill_headers PRIVATE ${common_headers})
+  if(sanitize)
+    add_library(keymill_headers OBJECT ${CMAKE_BINARY_DIR}/headers.cc)
+    target_link_libraries(keymill_headers PRIVATE keymill_flags fmt::fmt spdlog::spdlog)
+    target_precompile_headers(keymill_headers PRIVATE ${common_headers})
+  endif()
   if(KEYMILL_TESTS)
     add_executable(keymill_test_headers EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/headers.cc)
     target_link_libraries(keymill_test_headers PRIVATE keymill_flags fmt::fmt spdlog::spdlog
       GTest::gmock GTest::gtest rapidcheck)
-    target_compile_options(keymill_test_headers PRIVATE -O0)
+    target_compile_options(keymill_test_headers PRIVATE ${test_optimization} ${no_false_alarms})
     target_precompile_headers(keymill_test_headers PRIVATE ${common_headers} <gmock/gmock.h>
       <gtest/gtest.h>)
   endif()
@@ -85,9 +94,7 @@ function(keymill_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} keymill_test_support GTest::gmock
     GTest::gtest_main rapidcheck)
-  if(sanitize)
-    target_compile_options(${name} PRIVATE -O0)  # Compiled once, run once.
-  endif()
+  target_compile_options(${name} PRIVATE ${test_optimization} ${no_false_alarms})
   if(TARGET keymill_test_headers)
     target_precompile_headers(${name} REUSE_FROM keymill_test_headers)
   endif()
