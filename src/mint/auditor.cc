@@ -34,8 +34,7 @@ Status Engine::WatchTimeline() {
     timeline_.Miss(clock_.Monotonic());
     return {Code::kUnavailable, identity.status().message()};
   }
-  store_now_ms_ = identity->now_ms;
-  store_now_at_ = clock_.Monotonic();
+  SeeClock(*identity);
   watch_due_ = store_now_at_ + options_.watch_interval;
   if (identity->store_id != store_.identity().store_id) {
     // S2: nothing in it is ours to change, and what we hold is of the right one.
@@ -50,6 +49,11 @@ Status Engine::WatchTimeline() {
           ? ""
           : "; nothing is reserved until every instance has compared what it has seen");
   return {};
+}
+
+void Engine::SeeClock(const StoreIdentity& identity) {
+  store_now_ms_ = identity.now_ms;
+  store_now_at_ = clock_.Monotonic();
 }
 
 std::optional<std::int64_t> Engine::StoreWallMs() const {

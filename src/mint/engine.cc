@@ -84,6 +84,7 @@ Status Engine::Start() {
   Result<StoreIdentity> identity = store_.store().Identity(StoreDeadline());
   const bool empty = identity.code() == Code::kNotFound;
   if (!identity.ok() && !empty) return identity.status();
+  if (!empty) SeeClock(*identity);
   // S3: before anything is written, and after a server that is only away has said so.
   if (Status safe = Inspect(/*now=*/true); !safe.ok()) return safe;
   if (!empty) {
@@ -135,6 +136,7 @@ Status Engine::EstablishKeyspaces(bool empty) {
   if (empty || !missing.keyspaces.empty()) {
     Result<Established> made = store_.store().Establish(missing, StoreDeadline());
     if (!made.ok()) return made.status();
+    SeeClock(made->identity);
     store_.SetIdentity(std::move(made->identity));
     for (Established::Part& part : made->keyspaces) {
       const KeyspaceRecord& record = part.record;

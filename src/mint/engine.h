@@ -296,6 +296,8 @@ class Engine {
     return {store_, timeline_.timeline(), refill_, StoreWallMs()};
   }
 
+  // From the store's first answer on: a server warms up before the refiller's first step.
+  void SeeClock(const StoreIdentity& identity) KEYMILL_REQUIRES(refill_mu_);
   // What the store's clock says now, by when it was asked last.
   [[nodiscard]] std::optional<std::int64_t> StoreWallMs() const KEYMILL_REQUIRES(refill_mu_);
 
@@ -309,7 +311,7 @@ class Engine {
                                  std::int64_t end_ms);
 
   // Finds or makes the keyspaces of the options. `empty`: the store, too, has to be made.
-  Status EstablishKeyspaces(bool empty);
+  Status EstablishKeyspaces(bool empty) KEYMILL_UNSHARED;
   // The keyspace as the store has it.
   // Errors: kNotFound; kQuarantined when the witness has seen another one under this name.
   Result<KeyspaceRecord> FindRecord(std::string_view name);

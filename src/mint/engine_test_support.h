@@ -159,6 +159,7 @@ class FaultyStore final : public Store {
     return Call(faults_->establish, [&] {
       auto made = below().Establish(request, deadline);
       if (!made.ok()) return made;
+      made->identity.now_ms = faults_->store_now_ms;
       for (const Established::Part& part : made->keyspaces) {
         if (part.block) faults_->granted.push_back(*part.block);
       }

@@ -210,6 +210,26 @@ TEST_F(SnowflakeTest, AClockBeforeTheEpochOrFarAheadOfTheStoresIsRefused) {
   EXPECT_EQ(TakeIds(right, 1).size(), 1U);
 }
 
+// A server reserves for the keyspaces of its configuration before the refiller's first step.
+TEST_F(SnowflakeTest, AClockFarAheadIsRefusedFromTheFirstReservationOn) {
+  faults_->store_now_ms = 1'750'000'000'000;
+  const FakeClock ahead(faults_->store_now_ms + 601'000);
+  for (const std::string_view store : {"empty", "made"}) {
+    EngineOptions options = Options();
+    options.keyspaces.emplace("ids", Ids());
+    if (store == "empty") {
+      faults_->identity.push_back({{Code::kNotFound, "nothing is here yet"}});
+    }
+    const auto engine = Engine::Open(
+        std::move(options), std::make_unique<FaultyStore>(memory_, faults_), nullptr, ahead);
+    ASSERT_TRUE(engine.ok()) << engine.status().message();
+    Keyspace& ids = *(*engine)->Find("ids");
+    (*engine)->WarmUp(ids);
+    EXPECT_EQ(faults_->reserve_calls, 0) << store;
+    EXPECT_THAT(ids.DeadlineVerdict().message(), HasSubstr("601 s earlier")) << store;
+  }
+}
+
 TEST_F(SnowflakeTest, AfterTheLastMomentThereIsNothing) {
   const std::int64_t end_ms = keys::SnowflakeEndMs(Ids().layout);
   Instance last = StartInstance(Ids(), {}, end_ms - 1);

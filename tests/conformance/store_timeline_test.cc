@@ -33,12 +33,14 @@ TEST_P(StoreTimelineTest, AFreshStoreAgreesWithItsOwnTimeline) {
 
 TEST_P(StoreTimelineTest, TellsTheTimeOfItsServerIfItHasOne) {
   const std::int64_t before_ms = SystemClock().WallMs();
-  const std::int64_t told_ms = store_->Identity(Soon())->now_ms;
-  if (GetParam().name == "Server") {
-    EXPECT_GT(told_ms, before_ms - 2'000) << "etcd tells whole seconds";
-    EXPECT_LT(told_ms, SystemClock().WallMs() + 2'000);
-  } else {
-    EXPECT_EQ(told_ms, 0);
+  for (const std::int64_t told_ms :
+       {store_->Identity(Soon())->now_ms, Establish({}).identity.now_ms}) {
+    if (GetParam().name == "Server") {
+      EXPECT_GT(told_ms, before_ms - 2'000) << "etcd tells whole seconds";
+      EXPECT_LT(told_ms, SystemClock().WallMs() + 2'000);
+    } else {
+      EXPECT_EQ(told_ms, 0);
+    }
   }
 }
 

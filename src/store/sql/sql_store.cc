@@ -53,16 +53,16 @@ class SqlStore final : public Store, private Transactor {
           if (!row.ok()) return row.status();
           Result<Present> present = ReadPresent(db, driver());
           if (!present.ok()) return present.status();
-          return IdentityOf(*row, present->timeline, present->now_ms);
+          return IdentityOf(*row, *present);
         });
     if (!identity.ok() || !identity->timeline.empty()) return identity;
     return Transact<StoreIdentity>(Access::kWrite, deadline,
                                    [&](Connection& db) -> Result<StoreIdentity> {
                                      Result<StoreRow> row = UsableStore(db, row_lock());
                                      if (!row.ok()) return row.status();
-                                     Result<std::string> timeline = BegunTimeline(db, driver());
-                                     if (!timeline.ok()) return timeline.status();
-                                     return IdentityOf(*row, *timeline);
+                                     Result<Present> present = BegunTimeline(db, driver());
+                                     if (!present.ok()) return present.status();
+                                     return IdentityOf(*row, *present);
                                    });
   }
 
@@ -74,15 +74,15 @@ class SqlStore final : public Store, private Transactor {
           if (!row.ok()) return row.status();
           if (!row->fill.empty()) return BeingFilled();
           if (!row->moved_to.empty()) return Sealed(row->moved_to);
-          Result<std::string> timeline = BegunTimeline(db, driver());
-          if (!timeline.ok()) return timeline.status();
+          Result<Present> present = BegunTimeline(db, driver());
+          if (!present.ok()) return present.status();
           if (row->store_id.empty()) {
             row->store_id = RandomHex(16);
             row->created_at_ms = clock().WallMs();
-            row->agreed_timeline = *timeline;
+            row->agreed_timeline = present->timeline;
             if (Status done = UpdateStore(db, *row); !done.ok()) return done;
           }
-          Established established{IdentityOf(*row, *timeline), {}};
+          Established established{IdentityOf(*row, *present), {}};
           for (const EstablishRequest::Part& part : request.keyspaces) {
             Result<Established::Part> made = EstablishPart(db, part, request.instance);
             if (!made.ok()) return made.status();
@@ -283,9 +283,9 @@ class SqlStore final : public Store, private Transactor {
                  MonotonicTime deadline) override {
     return ChangeFill(fill, deadline, [&](Connection& db, StoreRow row) -> Status {
       if (Status right = CheckFilled(db, keyspaces, rows); !right.ok()) return right;
-      Result<std::string> timeline = BegunTimeline(db, driver());
-      if (!timeline.ok()) return timeline.status();
-      row.agreed_timeline = *std::move(timeline);
+      Result<Present> present = BegunTimeline(db, driver());
+      if (!present.ok()) return present.status();
+      row.agreed_timeline = std::move(present->timeline);
       row.fill.clear();
       return UpdateStore(db, row);
     });
@@ -294,10 +294,9 @@ class SqlStore final : public Store, private Transactor {
   KeyTable* key_table() override { return key_table_.get(); }
 
  private:
-  StoreIdentity IdentityOf(const StoreRow& row, const std::string& timeline,
-                           std::int64_t now_ms = 0) {
-    const std::string& agreed = dialect().timeline.empty() ? timeline : row.agreed_timeline;
-    return {row.store_id, timeline, agreed, row.schema_version, now_ms};
+  StoreIdentity IdentityOf(const StoreRow& row, const Present& present) {
+    const std::string& agreed = dialect().timeline.empty() ? present.timeline : row.agreed_timeline;
+    return {row.store_id, present.timeline, agreed, row.schema_version, present.now_ms};
   }
 
   // The keyspace of this name as the transaction leaves it; created, with a first block where

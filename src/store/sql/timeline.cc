@@ -36,18 +36,18 @@ Result<std::string> ReadTimeline(Connection& db, Driver& driver) {
   return std::move(present->timeline);
 }
 
-Result<std::string> BegunTimeline(Connection& db, Driver& driver) {
-  Result<std::string> timeline = ReadTimeline(db, driver);
-  if (!timeline.ok() || !timeline->empty()) return timeline;
+Result<Present> BegunTimeline(Connection& db, Driver& driver) {
+  Result<Present> present = ReadPresent(db, driver);
+  if (!present.ok() || !present->timeline.empty()) return present;
   const std::array<Value, 1> name = {RandomHex(16)};
   if (Result<std::int64_t> begun = db.Execute(driver.dialect().begin_timeline, name); !begun.ok()) {
     return begun.status();
   }
-  timeline = ReadTimeline(db, driver);
-  if (timeline.ok() && timeline->empty()) {
+  present = ReadPresent(db, driver);
+  if (present.ok() && present->timeline.empty()) {
     return Status(Code::kInternal, "begin the store's timeline: the server does not keep it");
   }
-  return timeline;
+  return present;
 }
 
 }  // namespace keymill::store::sql

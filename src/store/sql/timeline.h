@@ -23,8 +23,8 @@ Result<Present> ReadPresent(Connection& db, Driver& driver);
 // "" when it has to be begun.
 Result<std::string> ReadTimeline(Connection& db, Driver& driver);
 
-// Begins it if it has to be.
+// Begins the timeline if it has to be.
 // REQUIRES: a transaction that writes, in which the store's row is locked: so one begins it.
-Result<std::string> BegunTimeline(Connection& db, Driver& driver);
+Result<Present> BegunTimeline(Connection& db, Driver& driver);
 
 }  // namespace keymill::store::sql
