@@ -98,9 +98,12 @@ void PoolKeyspace::Tell(Stats& stats) {
   stats.blocks_returned = returned_;
 }
 
-std::int64_t PoolKeyspace::ExpiryFrom(std::int64_t now_ms) const {
+// By the store's clock, where it has one: others would recycle at once what one that is years
+// behind says.
+std::int64_t PoolKeyspace::ExpiryFrom(const Supply& supply) const {
   if (recipe().expires_s == 0) return 0;
-  return now_ms + static_cast<std::int64_t>(recipe().expires_s) * 1'000;
+  return supply.store_wall_ms.value_or(clock_.WallMs()) +
+         static_cast<std::int64_t>(recipe().expires_s) * 1'000;
 }
 
 // Somebody else may recycle a key, by his own clock and whether it has left this process or not:
@@ -174,7 +177,7 @@ PoolKeyspace::Refilled PoolKeyspace::Refill(const Supply& supply) {
   if (!served.status.ok()) return {.status = served.status};
   Refilled done{.granted = served.granted, .more = served.more};
   if (supply.options.ahead_of_need || served.dry) {
-    const PoolUpkeep::Done kept = upkeep_.Keep(keys, *this, clock_);
+    const PoolUpkeep::Done kept = upkeep_.Keep(keys, *this, clock_, supply.store_wall_ms);
     // What is only to be tidied holds nobody up who can be served, here or elsewhere.
     if (HasNotHappened(kept.status.code()) && !served.dry) {
       Log(LogLevel::kWarn, "mint", "look after the pool of {}: {}", name(), kept.status.message());
@@ -217,7 +220,7 @@ PoolKeyspace::Served PoolKeyspace::Serve(const Supply& supply, KeyRegister& keys
     const std::uint32_t marks = MarkCount();
     const std::uint32_t takes = marks == 0 ? WantedCount(supply.options) : 0;
     if (marks + takes == 0) return all;
-    const Served step = marks > 0 ? MarkSome(keys, marks) : TakeSome(keys, takes);
+    const Served step = marks > 0 ? MarkSome(supply, keys, marks) : TakeSome(supply, keys, takes);
     all.status = step.status;
     all.granted = all.granted || step.granted;
     all.dry = step.dry;
@@ -227,7 +230,8 @@ PoolKeyspace::Served PoolKeyspace::Serve(const Supply& supply, KeyRegister& keys
   return all;
 }
 
-PoolKeyspace::Served PoolKeyspace::TakeSome(KeyRegister& keys, std::uint32_t count) {
+PoolKeyspace::Served PoolKeyspace::TakeSome(const Supply& supply, KeyRegister& keys,
+                                            std::uint32_t count) {
   const MonotonicTime begun = clock_.Monotonic();
   const std::int64_t begun_ms = clock_.WallMs();
   const std::string token = RandomHex(16);
@@ -237,7 +241,7 @@ PoolKeyspace::Served PoolKeyspace::TakeSome(KeyRegister& keys, std::uint32_t cou
                         .instance = {},
                         .token = token,
                         .at_ms = begun_ms,
-                        .expires_at_ms = audits_keys() ? 0 : ExpiryFrom(begun_ms)});
+                        .expires_at_ms = audits_keys() ? 0 : ExpiryFrom(supply)});
   if (taken.code() == Code::kExhausted) {
     upkeep_.FoundDry();
     return {.dry = true};
@@ -279,7 +283,8 @@ PoolKeyspace::Served PoolKeyspace::TakeSome(KeyRegister& keys, std::uint32_t cou
   return {.status = Release(keys), .granted = true};
 }
 
-PoolKeyspace::Served PoolKeyspace::MarkSome(KeyRegister& keys, std::uint32_t count) {
+PoolKeyspace::Served PoolKeyspace::MarkSome(const Supply& supply, KeyRegister& keys,
+                                            std::uint32_t count) {
   Hold part;
   {
     const MutexLock lock(mu_);
@@ -298,7 +303,7 @@ PoolKeyspace::Served PoolKeyspace::MarkSome(KeyRegister& keys, std::uint32_t cou
       *this, {.match = {.keys = part.keys, .state = KeyState::kReserved, .token = part.token},
               .to = KeyState::kUsed,
               .at_ms = begun_ms,
-              .expires_at_ms = ExpiryFrom(begun_ms),
+              .expires_at_ms = ExpiryFrom(supply),
               .rows_max = static_cast<std::uint32_t>(part.keys.size())});
   if (!marked.ok()) {
     // N1: of an unknown outcome nothing leaves. They are used, or reserved until they are

@@ -78,8 +78,8 @@ class PoolKeyspace final : public Keyspace {
   };
   // Takes, and marks, what is needed now.
   Served Serve(const Supply& supply, KeyRegister& keys);
-  Served TakeSome(KeyRegister& keys, std::uint32_t count);
-  Served MarkSome(KeyRegister& keys, std::uint32_t count);
+  Served TakeSome(const Supply& supply, KeyRegister& keys, std::uint32_t count);
+  Served MarkSome(const Supply& supply, KeyRegister& keys, std::uint32_t count);
   // Why nobody gets a key.
   [[nodiscard]] Status Exhausted() const;
 
@@ -89,7 +89,7 @@ class PoolKeyspace final : public Keyspace {
 
   // How long a key that expires may lie here; see the .cc.
   [[nodiscard]] KeyPile::UseBy UseByFrom(MonotonicTime begun, std::int64_t begun_ms) const;
-  [[nodiscard]] std::int64_t ExpiryFrom(std::int64_t now_ms) const;
+  [[nodiscard]] std::int64_t ExpiryFrom(const Supply& supply) const;
   void GiveUpOld() KEYMILL_REQUIRES(pile_mu_);
   // W1: lets go of what was marked once the witness knows of it.
   Status Release(KeyRegister& keys);

@@ -3,10 +3,12 @@
 #include "mint/pool_upkeep.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
+#include "base/utc_text.h"
 #include "mint/keyspace.h"
 #include "mint/pool_fill.h"
 
@@ -20,6 +22,19 @@ constexpr std::uint64_t kMadePerTurn = 8'000;
 // A large table is counted by reading all of it. It is given no more than one part of so many of
 // the time.
 constexpr int kCountShare = 50;
+
+// By how much the clock may differ from the store's at most, and at least: an answer takes its
+// time.
+constexpr std::int64_t kClockOffMaxMs = 600'000;
+constexpr std::int64_t kClockOffMinMs = 1'000;
+
+// A key leaves within half of its life (PoolKeyspace::UseByFrom). With each clock off by a quarter,
+// any two differ by no more than the other half.
+std::int64_t ClockOffMs(const Recipe& recipe) {
+  const std::uint64_t life_s =
+      recipe.expires_s == 0 ? recipe.quarantine_s : std::min(recipe.expires_s, recipe.quarantine_s);
+  return std::clamp(static_cast<std::int64_t>(life_s) * 250, kClockOffMinMs, kClockOffMaxMs);
+}
 
 // A change whose outcome is unknown is found done, or due again, the next time.
 Result<std::size_t> ChangeSome(KeyRegister& keys, const Keyspace& keyspace,
@@ -57,7 +72,7 @@ Result<std::size_t> PoolUpkeep::Reclaim(KeyRegister& keys, const Keyspace& keysp
 }
 
 Result<std::size_t> PoolUpkeep::Expire(KeyRegister& keys, const Keyspace& keyspace) {
-  if (!keyspace.recipe().recycle || keyspace.recipe().expires_s == 0) return std::size_t{0};
+  if (keyspace.recipe().expires_s == 0) return std::size_t{0};
   return ChangeSome(keys, keyspace,
                     {.match = {.state = KeyState::kUsed, .expires_until_ms = keys.NowMs()},
                      .to = KeyState::kReleased,
@@ -69,7 +84,7 @@ Result<std::size_t> PoolUpkeep::Recycle(KeyRegister& keys, const Keyspace& keysp
   const Recipe& recipe = keyspace.recipe();
   const std::int64_t until_ms =
       keys.NowMs() - static_cast<std::int64_t>(recipe.quarantine_s) * 1'000;
-  if (!recipe.recycle || until_ms <= 0) return std::size_t{0};
+  if (until_ms <= 0) return std::size_t{0};
   return ChangeSome(keys, keyspace,
                     {.match = {.state = KeyState::kReleased, .since_until_ms = until_ms},
                      .to = KeyState::kAvailable,
@@ -78,12 +93,38 @@ Result<std::size_t> PoolUpkeep::Recycle(KeyRegister& keys, const Keyspace& keysp
                      .rows_max = kTidyRows});
 }
 
-PoolUpkeep::Done PoolUpkeep::Tidy(KeyRegister& keys, const Keyspace& keyspace) {
+// A clock that is years ahead would end every life at once, for keys that others have.
+bool PoolUpkeep::MayRecycle(const KeyRegister& keys, const Keyspace& keyspace,
+                            std::optional<std::int64_t> store_wall_ms) {
+  const Recipe& recipe = keyspace.recipe();
+  if (!recipe.recycle) return false;
+  const std::int64_t now_ms = keys.NowMs();
+  const bool right = !store_wall_ms || std::abs(now_ms - *store_wall_ms) <= ClockOffMs(recipe);
+  if (std::exchange(told_clock_, !right) == right) {
+    if (right) {
+      Log(LogLevel::kInfo, "mint", "keys of {} are recycled again: the clocks agree",
+          keyspace.name());
+    } else {
+      Log(LogLevel::kWarn, "mint",
+          "no key of {} is recycled here: this machine's clock says {}, the store's {}. Set it "
+          "right",
+          keyspace.name(), UtcText(now_ms), UtcText(*store_wall_ms));
+    }
+  }
+  return right;
+}
+
+PoolUpkeep::Done PoolUpkeep::Tidy(KeyRegister& keys, const Keyspace& keyspace,
+                                  std::optional<std::int64_t> store_wall_ms) {
   Done done;
-  const Result<std::size_t> expired = Expire(keys, keyspace);
-  if (!expired.ok()) return {.status = expired.status()};
-  const Result<std::size_t> recycled = Recycle(keys, keyspace);
-  if (!recycled.ok()) return {.status = recycled.status()};
+  Result<std::size_t> expired = std::size_t{0};
+  Result<std::size_t> recycled = std::size_t{0};
+  if (MayRecycle(keys, keyspace, store_wall_ms)) {
+    expired = Expire(keys, keyspace);
+    if (!expired.ok()) return {.status = expired.status()};
+    recycled = Recycle(keys, keyspace);
+    if (!recycled.ok()) return {.status = recycled.status()};
+  }
   const Result<std::size_t> reclaimed = Reclaim(keys, keyspace);
   if (!reclaimed.ok()) return {.status = reclaimed.status()};
   done.brought = *recycled + *reclaimed > 0;
@@ -141,13 +182,14 @@ PoolUpkeep::Done PoolUpkeep::TopUp(KeyRegister& keys, const Keyspace& keyspace) 
   return {.more = filling_, .brought = true};
 }
 
-PoolUpkeep::Done PoolUpkeep::Keep(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock) {
+PoolUpkeep::Done PoolUpkeep::Keep(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock,
+                                  std::optional<std::int64_t> store_wall_ms) {
   Done done;
   const MonotonicTime now = clock.Monotonic();
   if (now >= tidy_due_) {
     tidy_due_ = now + options_.tidy_interval;
     full_ = false;
-    done = Tidy(keys, keyspace);
+    done = Tidy(keys, keyspace, store_wall_ms);
     if (!done.status.ok()) return done;
     if (done.more) tidy_due_ = now;
   }

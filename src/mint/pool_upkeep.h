@@ -40,14 +40,19 @@ class PoolUpkeep {
     bool more = false;     // There is more to do, after the others had their turn.
     bool brought = false;  // Keys became available.
   };
-  Done Keep(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock);
+  // `store_wall_ms`: what the store's clock says now, where it has one.
+  Done Keep(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock,
+            std::optional<std::int64_t> store_wall_ms);
 
  private:
-  // Each changes a bounded number of rows; how many.
+  // Each changes a bounded number of rows; how many. REQUIRES for Expire and Recycle: MayRecycle.
   Result<std::size_t> Reclaim(KeyRegister& keys, const Keyspace& keyspace);
   Result<std::size_t> Expire(KeyRegister& keys, const Keyspace& keyspace);
   Result<std::size_t> Recycle(KeyRegister& keys, const Keyspace& keyspace);
-  Done Tidy(KeyRegister& keys, const Keyspace& keyspace);
+  Done Tidy(KeyRegister& keys, const Keyspace& keyspace, std::optional<std::int64_t> store_wall_ms);
+  // Whether this machine's clock may say that the time of a key is over. Tells when that changes.
+  bool MayRecycle(const KeyRegister& keys, const Keyspace& keyspace,
+                  std::optional<std::int64_t> store_wall_ms);
   void Count(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock);
   Done TopUp(KeyRegister& keys, const Keyspace& keyspace);
 
@@ -59,6 +64,7 @@ class PoolUpkeep {
   bool filling_ = false;  // On the way to twice the threshold.
   bool full_ = false;     // Nearly every key that it could have is there; until the next tidying.
   bool told_full_ = false;
+  bool told_clock_ = false;  // That the clock is not the store's.
 };
 
 }  // namespace keymill::mint

@@ -62,6 +62,49 @@ TEST_F(PoolUpkeepTest, AnExpiredKeyIsReleasedRestsAndComesBack) {
   EXPECT_EQ(Get(*engine, keyspace, 1), first);
 }
 
+// The keys are others', whose clocks are right.
+TEST_F(PoolUpkeepTest, AClockThatIsNotTheStoresRecyclesNothing) {
+  faults_->store_now_ms = clock_.WallMs();
+  const auto later = [&](Engine& engine, seconds by) {
+    faults_->store_now_ms += by.count() * 1'000;
+    Tidy(engine, by);
+  };
+  const auto engine = StartShared();
+  Recipe recipe = Recycling();
+  recipe.expires_s = 100'000;
+  Keyspace& keyspace = MakePool(*engine, recipe, 2);
+  const auto keys = Get(*engine, keyspace, 2);
+  ASSERT_EQ(keys.size(), 2U);
+  ASSERT_EQ(engine->ReleaseKey("k", keys[1], 0)->verdict, ReleaseVerdict::kReleased);
+  for (const auto off : {std::chrono::hours(87'600), -std::chrono::hours(87'600)}) {
+    clock_.StepWall(off);
+    for (int i = 0; i < 2; ++i) later(*engine, seconds(31));
+    EXPECT_EQ(RowOf(*engine, keys[0]).state, KeyState::kUsed);
+    EXPECT_EQ(RowOf(*engine, keys[1]).state, KeyState::kReleased);
+    clock_.StepWall(-off);
+  }
+  // A quarter of the quarantine is within what the rules allow for.
+  clock_.StepWall(seconds(251));
+  later(*engine, seconds(1'000));
+  EXPECT_EQ(RowOf(*engine, keys[1]).state, KeyState::kReleased);
+  clock_.StepWall(seconds(-1));
+  later(*engine, seconds(31));
+  EXPECT_EQ(RowOf(*engine, keys[1]).generation, 1U);
+}
+
+TEST_F(PoolUpkeepTest, AKeyExpiresByTheStoresClock) {
+  faults_->store_now_ms = clock_.WallMs() + 86'400'000;
+  for (const Audit audit : {Audit::kBatch, Audit::kKey}) {
+    memory_ = store::OpenMemoryStore(clock_);
+    const auto engine = StartShared();
+    Recipe recipe = Recycling(audit);
+    recipe.expires_s = 500;
+    const auto keys = Get(*engine, MakePool(*engine, recipe, 1), 1);
+    ASSERT_EQ(keys.size(), 1U);
+    EXPECT_EQ(RowOf(*engine, keys[0]).expires_at_ms, faults_->store_now_ms + 500'000);
+  }
+}
+
 TEST_F(PoolUpkeepTest, WithoutRecyclingAnExpiredKeyStaysUsed) {
   const auto engine = StartShared();
   Recipe recipe = Pool(Audit::kBatch);
