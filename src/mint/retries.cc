@@ -15,7 +15,16 @@
 namespace keymill::mint {
 namespace {
 
-Status CheckRetry(std::string_view name, std::uint64_t count) {
+Status CheckRetry(const Keyspace& keyspace, std::string_view name, std::uint64_t count) {
+  if (keyspace.recipe().recycle) {
+    // What was noted may be out again by then, to somebody else.
+    return {
+        Code::kInvalidArgument,
+        fmt::format("Idempotency-Key: keyspace {} recycles its keys, and a retry could name one "
+                    "that somebody else has by now. Ask without it: keys of an answer that was "
+                    "lost come back when they expire",
+                    keyspace.name())};
+  }
   const bool printable =
       std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
   if (name.empty() || name.size() > kRetryNameSizeMax || !printable) {
@@ -52,7 +61,7 @@ bool IsOver(const KeyRow& row, std::int64_t now_ms) { return row.expires_at_ms <
 Result<std::string> MintOnce(KeyRegister& keys, const Keyspace& keyspace, std::string_view name,
                              std::uint64_t count,
                              const std::function<Result<std::string>()>& mint) {
-  if (Status valid = CheckRetry(name, count); !valid.ok()) return valid;
+  if (Status valid = CheckRetry(keyspace, name, count); !valid.ok()) return valid;
   const std::string row_name = RowName(name);
   const Result<std::optional<KeyRow>> known = keys.Find(keyspace, row_name);
   if (!known.ok()) return known.status();

@@ -30,7 +30,8 @@ inline constexpr std::uint64_t kRetryKeysMax = 10'000;
 // the first one, those that `mint` gives. Of two at once both get the same; the keys of the other
 // are nobody's.
 // Errors:
-//   kInvalidArgument  a name that is empty, too long or not printable ASCII, or too many keys.
+//   kInvalidArgument  a name that is empty, too long or not printable ASCII, or too many keys; or
+//                     the keyspace recycles its keys, so that they may be somebody else's by then.
 //   kAlreadyExists    the name belongs to a request for another number of keys.
 //   those of `mint` and of KeyRegister::Add.
 Result<std::string> MintOnce(KeyRegister& keys, const Keyspace& keyspace, std::string_view name,

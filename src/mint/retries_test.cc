@@ -93,6 +93,23 @@ TEST_F(RetriesTest, RefusesNamesAndCountsThatCannotBe) {
   EXPECT_TRUE(MintOnce(*engine, std::string(255, 'x'), 1).ok());
 }
 
+// The key of the first answer may have another owner when the request is repeated.
+TEST_F(RetriesTest, RefusesKeysThatAreRecycled) {
+  const auto engine = StartMemory();
+  Recipe recipe = DefaultRecipe(Kind::kPool);
+  ASSERT_TRUE(engine->Create("k", recipe).ok());
+  ASSERT_TRUE(engine->FillPool("k", 10, {}).ok());
+  EXPECT_TRUE(MintOnce(*engine, "a", 1).ok());
+  recipe.recycle = true;
+  ASSERT_TRUE(engine->Create("again", recipe).ok());
+  ASSERT_TRUE(engine->FillPool("again", 10, {}).ok());
+  engine->WarmUp(**engine->Lookup("again"));
+  const auto refused = engine->MintOnce(**engine->Lookup("again"), "a", 1, clock_.Monotonic());
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_THAT(refused.status().message(), HasSubstr("Ask without it"));
+  EXPECT_EQ(engine->CountKeys("again")->at(static_cast<std::size_t>(KeyState::kNote)), 0U);
+}
+
 TEST_F(RetriesTest, GivesAllWhoAskAtOnceTheSame) {
   constexpr std::size_t kThreads = 8;
   std::vector<std::unique_ptr<Engine>> engines;

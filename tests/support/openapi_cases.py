@@ -127,6 +127,8 @@ CASES = [
     Case("mintKeys", 200, values={"count": 2, "Idempotency-Key": "a"}),
     Case("mintKeys", 422, "idempotency-key-reused", values={"count": 3, "Idempotency-Key": "a"}),
     Case("mintKeys", 400, "bad-request", values={"count": 0}, bad=True),
+    Case("mintKeys", 400, "bad-request",
+         values=keyspace("codes", **{"Idempotency-Key": "a"})),
     Case("mintKeys", 410, "keyspace-retired", values=keyspace("old")),
     Case("mintKeys", 413, "too-many-keys", values={"count": 10_001}),
     Case("mintKeys", 413, "too-large", body=b" " * 100_000, bad=True),
