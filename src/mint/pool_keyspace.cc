@@ -366,7 +366,7 @@ void PoolKeyspace::Drop() {
 // need not be looked at: it is compared when it is marked.
 Result<std::string> PoolKeyspace::LostHold(const Supply& supply) {
   std::optional<KeyPile::Sample> sample;
-  bool held = false;  // Nobody has had it yet, so that nobody can have released it.
+  bool held = false;  // Nobody has had it yet in this life.
   {
     const MutexLock lock(mu_);
     if (stopped_) return std::string();
@@ -383,7 +383,9 @@ Result<std::string> PoolKeyspace::LostHold(const Supply& supply) {
   const Result<std::optional<KeyRow>> row =
       table->FindKey(id(), sample->key, supply.store.Deadline());
   if (!row.ok()) return Status(Code::kUnavailable, row.status().message());
-  if (row->has_value() && (*row)->state == KeyState::kUsed && (*row)->token == sample->token) {
+  // Who had it in an earlier life may have released it once more: the mark is there all the same.
+  if (row->has_value() && (*row)->token == sample->token &&
+      ((*row)->state == KeyState::kUsed || (*row)->state == KeyState::kReleased)) {
     return std::string();
   }
   return fmt::format("the store went back: keys that {} took are not its own any more",

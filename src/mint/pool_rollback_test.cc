@@ -189,6 +189,28 @@ TEST_F(PoolRollbackTest, KeysThatAreNotItsOwnAnyMoreAreNoticedThoughTheStoreIsAh
   }
 }
 
+// A release that names no generation also ends a life in which nobody has had the key yet.
+TEST_F(PoolRollbackTest, AKeyThatItsFormerOwnerReleasesAgainIsNotLost) {
+  Recipe recipe = Pool(Audit::kBatch);
+  recipe.recycle = true;
+  recipe.quarantine_s = 1'000;
+  const auto engine = StartShared();
+  Keyspace& keyspace = MakePool(*engine, recipe, 1);
+  const auto first = Get(*engine, keyspace, 1);
+  ASSERT_EQ(first.size(), 1U);
+  ASSERT_EQ(engine->ReleaseKey("k", first[0], {})->verdict, ReleaseVerdict::kReleased);
+  clock_.Advance(std::chrono::seconds(1'030));
+  keyspace.Want();
+  for (int i = 0; i < 3; ++i) Later(*engine, engine->options().audit_interval);
+  ASSERT_EQ(keyspace.stats().ahead, 1U) << "taken again, and still here";
+  ASSERT_EQ(engine->ReleaseKey("k", first[0], {})->verdict, ReleaseVerdict::kReleased);
+  faults_->timeline = "another";
+  clock_.Advance(engine->options().watch_interval);
+  engine->StepForTest();
+  EXPECT_TRUE(keyspace.Verdict().ok()) << keyspace.Verdict().message();
+  EXPECT_EQ(memory_->FindKeyspace("k", clock_.Monotonic())->state, KeyspaceState::kOpen);
+}
+
 TEST_F(PoolRollbackTest, AServerThatWasOnlyStartedAnewChangesNothing) {
   const auto engine = StartShared();
   Keyspace& keyspace = MakePool(*engine, Pool(Audit::kBatch), 1'000);
