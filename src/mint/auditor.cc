@@ -92,6 +92,7 @@ Status Engine::AuditKeyspaces() {
   for (Keyspace* const keyspace : keyspaces) {
     witnessed.emplace_back(keyspace, store_.Remembered(keyspace->id()));
   }
+  looked_ms_ = clock_.WallMs();
   Result<std::vector<KeyspaceRecord>> records = store_.store().ListKeyspaces(StoreDeadline());
   if (records.code() == Code::kInternal) Fatal(records.status());
   if (!records.ok()) return {Code::kUnavailable, records.status().message()};
@@ -101,6 +102,8 @@ Status Engine::AuditKeyspaces() {
   if (compare_) objected_ = quarantined_;
   std::map<std::string_view, const KeyspaceRecord*> by_id;
   for (const KeyspaceRecord& record : *records) by_id[record.id] = &record;
+  std::map<std::string_view, std::uint64_t> kept;
+  for (const WitnessFile::Sighting& each : sightings) kept[each.keyspace_id] = each.seen.rev;
   std::set<std::string_view> asked;
   for (const auto& [known, seen] : witnessed) {
     Keyspace& keyspace = *known;
@@ -110,7 +113,8 @@ Status Engine::AuditKeyspaces() {
       if (Status told = AuditVanished(keyspace, *records); !told.ok()) return told;
       continue;
     }
-    if (Status looked = AuditOne(keyspace, *found->second, seen); !looked.ok()) return looked;
+    Status looked = AuditOne(keyspace, *found->second, seen, kept[keyspace.id()]);
+    if (!looked.ok()) return looked;
     if (!compare_) continue;
     if (Status held = VerifyHeld(keyspace); !held.ok()) return held;
   }
@@ -200,7 +204,8 @@ Status Engine::AuditUnasked(const WitnessFile::Sighting& seen, const KeyspaceRec
     Log(LogLevel::kError, "mint", "{}", keyspace.status().message());
     return {};
   }
-  return (*keyspace)->id() == record.id ? AuditOne(**keyspace, record, seen.seen) : Status();
+  return (*keyspace)->id() == record.id ? AuditOne(**keyspace, record, seen.seen, seen.seen.rev)
+                                        : Status();
 }
 
 Status Engine::AuditVanished(Keyspace& keyspace, const std::vector<KeyspaceRecord>& records) {
@@ -243,7 +248,8 @@ Status Engine::Occupy(std::string_view name, std::string_view id, const Recipe& 
   return {};
 }
 
-Status Engine::AuditOne(Keyspace& keyspace, const KeyspaceRecord& record, const Witness& seen) {
+Status Engine::AuditOne(Keyspace& keyspace, const KeyspaceRecord& record, const Witness& seen,
+                        std::uint64_t kept) {
   if (record.state == KeyspaceState::kOpen && (record.rev < seen.rev || record.next < seen.next)) {
     // What was read may be old where reads are. To settle a block that does not exist makes the
     // store compare for itself, in the transaction that quarantines the keyspace. In any timeline:
@@ -272,7 +278,9 @@ Status Engine::AuditOne(Keyspace& keyspace, const KeyspaceRecord& record, const 
   // an older copy without the seal is behind from now on.
   const Witness now{record.rev + (record.state == KeyspaceState::kSealed ? 1 : 0), record.next};
   // Retried at the next look.
-  if (now.rev > seen.rev) store_.Record(keyspace.id(), keyspace.name(), now).Ignore();
+  if (now.rev <= kept || store_.Record(keyspace.id(), keyspace.name(), now).ok()) {
+    keyspace.Witnessed(looked_ms_);
+  }
   if (record.state == KeyspaceState::kSealed && !keyspace.sealed()) {
     Log(LogLevel::kError, "mint",
         "keyspace {} gets no more numbers: its store was moved to {}; name that one and restart",

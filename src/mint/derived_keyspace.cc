@@ -23,6 +23,11 @@ constexpr std::size_t kCandidatesMax = 16'384;
 // Of a small keyspace every key is among so many times its size, but for odds of e^-16.
 constexpr std::uint64_t kCandidatesPerKey = 16;
 
+// By how much the clocks of those who write rows may differ from this one, and of how many younger
+// rows it is remembered that the witness has seen them.
+constexpr std::int64_t kClocksDifferMs = 600'000;
+constexpr std::size_t kRecentMax = 4'096;
+
 // The name of the row that counts how often a content was asked for. No key has a '#' in it.
 std::string CounterName(const std::string& identity) { return "#times/" + identity; }
 
@@ -78,11 +83,38 @@ Result<DerivedKeyspace::Derived> DerivedKeyspace::Derive(KeyRegister& keys,
                                      salt);
   const std::string identity = Hex(candidates.identity());
   if (!recipe().distinct) {
-    const Result<std::optional<KeyRow>> known = keys.FindIdentity(*this, identity);
+    Result<std::optional<KeyRow>> known = keys.FindIdentity(*this, identity);
     if (!known.ok()) return known.status();
+    if (*known && !IsWitnessed(**known)) {
+      const std::int64_t looked_ms = keys.NowMs();
+      if (Status seen = keys.AttestPresent(*this); !seen.ok()) return seen;
+      // Once more: what is there now the witness has seen. A copy that was put back in between may
+      // not have it.
+      known = keys.FindIdentity(*this, identity);
+      if (!known.ok()) return known.status();
+      Witnessed(looked_ms);
+      if (*known) Remember((*known)->key);
+    }
     if (*known) return Derived{(*known)->key, true};
   }
   return Settle(keys, candidates, identity);
+}
+
+// Whoever made the row may have died before its witness knew of it, and what leaves here must be
+// known to ours: otherwise an older copy goes unnoticed, and gives the key to another content.
+// Every audit witnesses all that is older than it, so that only of rows that are young, by clocks
+// which need not agree, the revision is read, once for each: known contents cost one look-up, as
+// before.
+bool DerivedKeyspace::IsWitnessed(const KeyRow& row) {
+  if (row.since_ms + kClocksDifferMs < witnessed_ms_) return true;
+  const MutexLock lock(recent_mu_);
+  return recent_.contains(row.key);
+}
+
+void DerivedKeyspace::Remember(const std::string& key) {
+  const MutexLock lock(recent_mu_);
+  if (recent_.size() >= kRecentMax) recent_.clear();
+  recent_.insert(key);
 }
 
 Result<DerivedKeyspace::Derived> DerivedKeyspace::Settle(KeyRegister& keys,
@@ -115,6 +147,7 @@ Result<DerivedKeyspace::Derived> DerivedKeyspace::Settle(KeyRegister& keys,
       const std::optional<KeyRow>& found = (*present)[i];
       if (!found) {
         made_.fetch_add(1, std::memory_order_relaxed);
+        Remember(rows[i].key);
         return Derived{rows[i].key, false};
       }
       if (found->identity == identity) return Derived{found->key, found->token != token};

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,7 @@
 #include "keymill/status.h"
 #include "keymill/store.h"
 
+#include "base/mutex.h"
 #include "keys/content_digest.h"
 #include "keys/key_shape.h"
 #include "mint/key_register.h"
@@ -52,6 +54,7 @@ class DerivedKeyspace final : public Keyspace {
 
   Result<Explanation> Explain(std::string_view key, WitnessedStore& store) override;
 
+  void Witnessed(std::int64_t looked_ms) override { witnessed_ms_ = looked_ms; }
   Refilled Refill(const Supply& supply) override;
   Closed Close(Closing& closing) override;
 
@@ -64,12 +67,20 @@ class DerivedKeyspace final : public Keyspace {
   Result<Derived> Settle(KeyRegister& keys, keys::ContentCandidates& candidates,
                          const std::string& identity);
 
+  // W1: whether a witness of ours would miss this row in an older copy; see the .cc.
+  bool IsWitnessed(const KeyRow& row) KEYMILL_EXCLUDES(recent_mu_);
+  void Remember(const std::string& key) KEYMILL_EXCLUDES(recent_mu_);
+
   // How often this content was asked for, this time included: what tells its keys apart where each
   // time is to give another one.
   Result<std::uint64_t> CountUp(KeyRegister& keys, const std::string& identity);
 
   const keys::KeyShape shape_;
   std::atomic<std::uint64_t> made_{0};
+  std::atomic<std::int64_t> witnessed_ms_{0};  // Up to when the witness has seen everything.
+
+  Mutex recent_mu_;
+  std::set<std::string> recent_ KEYMILL_GUARDED_BY(recent_mu_);  // Keys it has seen since.
 };
 
 }  // namespace keymill::mint

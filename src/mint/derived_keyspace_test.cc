@@ -202,5 +202,53 @@ TEST_F(DerivedKeyspaceTest, TellsHowManyThereAre) {
   EXPECT_EQ(info->counts->at(static_cast<std::size_t>(KeyState::kDerived)), 10U);
 }
 
+// W1: whoever made the key has died before its witness knew, and an older copy gives it away.
+TEST_F(DerivedKeyspaceTest, AKeyThatSomebodyElseHasMadeIsWitnessedBeforeItLeaves) {
+  const auto engine = StartFaulty(Options(), OpenWitness());
+  Make(*engine, Pages());
+  engine->StepForTest();
+  const KeyspaceRecord before = *memory_->FindKeyspace("k", {});
+  std::string key;
+  {
+    const auto dead = StartFaulty(Options());  // Its witness is lost.
+    key = Derive(*dead, "a").key;
+  }
+  const KeyspaceRecord now = *memory_->FindKeyspace("k", {});
+  ASSERT_GT(now.rev, before.rev);
+  const auto kept = [&] { return OpenWitness()->Read(engine->identity().store_id, now.id)->rev; };
+  ASSERT_EQ(kept(), before.rev);
+  EXPECT_EQ(Derive(*engine, "a").key, key);
+  EXPECT_EQ(kept(), now.rev);
+
+  // Known contents ask for nothing more, whether they are young, made here, or old.
+  faults_->find.assign(100, {{Code::kUnavailable, "a look too many"}});
+  EXPECT_EQ(Derive(*engine, "a").key, key);
+  const std::string own = Derive(*engine, "b").key;
+  EXPECT_EQ(Derive(*engine, "b").key, own);
+  faults_->find.clear();
+  {
+    const auto dead = StartFaulty(Options());
+    key = Derive(*dead, "c").key;
+  }
+  clock_.Advance(std::chrono::minutes(11));
+  engine->StepForTest();
+  faults_->find.assign(100, {{Code::kUnavailable, "a look too many"}});
+  EXPECT_EQ(Derive(*engine, "c").key, key);
+  EXPECT_EQ(kept(), memory_->FindKeyspace("k", {})->rev);
+}
+
+TEST_F(DerivedKeyspaceTest, AKeyThatCannotBeWitnessedDoesNotLeave) {
+  const auto engine = StartFaulty(Options(), OpenWitness());
+  Make(*engine, Pages());
+  engine->StepForTest();
+  {
+    const auto dead = StartFaulty(Options());
+    Derive(*dead, "a");
+  }
+  faults_->find.push_back({{Code::kUnavailable, "away"}});
+  EXPECT_EQ(engine->Derive("k", "a", "").code(), Code::kUnavailable);
+  EXPECT_TRUE(Derive(*engine, "a").existing);
+}
+
 }  // namespace
 }  // namespace keymill::mint

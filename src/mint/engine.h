@@ -367,8 +367,9 @@ class Engine {
   // kUnavailable when the store should be left alone for a while.
   Status Audit(bool full) KEYMILL_REQUIRES(refill_mu_);
   Status AuditKeyspaces() KEYMILL_REQUIRES(refill_mu_);
-  Status AuditOne(Keyspace& keyspace, const KeyspaceRecord& record, const Witness& seen)
-      KEYMILL_REQUIRES(refill_mu_);
+  // `kept`: the revision that is in the witness's file, whatever else was seen.
+  Status AuditOne(Keyspace& keyspace, const KeyspaceRecord& record, const Witness& seen,
+                  std::uint64_t kept) KEYMILL_REQUIRES(refill_mu_);
   // What the witness knows and nobody has asked this process for: others may be asked for it.
   Status AuditUnasked(const WitnessFile::Sighting& seen, const KeyspaceRecord& record)
       KEYMILL_REQUIRES(refill_mu_);
@@ -408,6 +409,7 @@ class Engine {
   RefillOptions refill_ KEYMILL_GUARDED_BY(refill_mu_);
   MonotonicTime audit_due_ KEYMILL_GUARDED_BY(refill_mu_);
   MonotonicTime watch_due_ KEYMILL_GUARDED_BY(refill_mu_);
+  std::int64_t looked_ms_ KEYMILL_GUARDED_BY(refill_mu_) = 0;  // When the last audit began to read.
   bool compare_ KEYMILL_GUARDED_BY(refill_mu_) = false;  // The timeline is another one; compare.
   std::set<std::string> vanished_ KEYMILL_GUARDED_BY(refill_mu_);  // Ids that a look did not find.
   // Why keyspaces, by id, are to be quarantined, as long as the store has not taken it.

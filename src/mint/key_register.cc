@@ -50,6 +50,17 @@ Status KeyRegister::Attest(const Keyspace& keyspace, const Witness& seen) {
   return store_.Record(keyspace.id(), keyspace.name(), seen);
 }
 
+Status KeyRegister::AttestPresent(const Keyspace& keyspace) {
+  const Result<KeyspaceRecord> now =
+      store_.store().FindKeyspace(keyspace.name(), store_.Deadline());
+  if (!now.ok()) return now.status();
+  if (now->id != keyspace.id()) {
+    return {Code::kUnavailable,
+            fmt::format("keyspace {} is another one in the store now", keyspace.name())};
+  }
+  return Attest(keyspace, {now->rev, now->next});
+}
+
 Result<std::vector<std::optional<KeyRow>>> KeyRegister::Add(const Keyspace& keyspace,
                                                             const std::vector<KeyRow>& rows,
                                                             bool* repeated) {

@@ -51,6 +51,8 @@ class KeyRegister {
   Result<KeyTable::Changed> Mark(const Keyspace& keyspace, const KeyChange& change);
   // On disk before this returns.
   Status Attest(const Keyspace& keyspace, const Witness& seen);
+  // The same for what the store has now, of whoever it comes.
+  Status AttestPresent(const Keyspace& keyspace);
 
   Result<std::optional<KeyRow>> Find(const Keyspace& keyspace, std::string_view key);
   Result<std::optional<KeyRow>> FindIdentity(const Keyspace& keyspace, std::string_view identity);

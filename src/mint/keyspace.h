@@ -169,6 +169,10 @@ class Keyspace {
   // holds, and no more.
   void Observe(const KeyspaceRecord& record);
 
+  // Whatever the store had at this moment, by this machine's clock, is known to the witness: a copy
+  // from before it would be found out.
+  virtual void Witnessed(std::int64_t /*looked_ms*/) {}
+
   // Whether the store was sealed.
   bool sealed();
 
