@@ -345,10 +345,14 @@ class Store {
     return CannotMove();
   }
 
-  // From here on it is a store like any other. `keyspaces` and `rows`: how many it must hold.
-  // Errors: kFailedPrecondition as above; kInternal when it holds other numbers of them.
+  // From here on it is a store like any other. `keyspaces`, `rows` of the ledger and `keys` (see
+  // KeyTable::FillKeys): how many it must hold. They are counted in the same transaction, because
+  // whoever finds the store afterwards changes them.
+  // Errors: kFailedPrecondition as above; kInternal when it holds other numbers of them: it can
+  // still not be used then.
   virtual Status EndFill(std::string_view /*fill*/, std::uint64_t /*keyspaces*/,
-                         std::uint64_t /*rows*/, MonotonicTime /*deadline*/) {
+                         std::uint64_t /*rows*/, std::uint64_t /*keys*/,
+                         MonotonicTime /*deadline*/) {
     return CannotMove();
   }
   static constexpr std::size_t kFillRowsMax = 500;

@@ -18,8 +18,10 @@ Status RowsBeforeKeyspace(std::string_view keyspace) {
 
 Status FillMiscounted(const FillCounts& found, const FillCounts& expected) {
   return {Code::kInternal,
-          fmt::format("fill the store: it has {} keyspaces and {} rows instead of {} and {}",
-                      found.keyspaces, found.rows, expected.keyspaces, expected.rows)};
+          fmt::format("fill the store: it has {} keyspaces, {} rows and {} keys instead of {}, {} "
+                      "and {}",
+                      found.keyspaces, found.rows, found.keys, expected.keyspaces, expected.rows,
+                      expected.keys)};
 }
 
 }  // namespace keymill::store

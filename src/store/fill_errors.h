@@ -19,6 +19,7 @@ Status RowsBeforeKeyspace(std::string_view keyspace);
 struct FillCounts {
   std::uint64_t keyspaces = 0;
   std::uint64_t rows = 0;
+  std::uint64_t keys = 0;
   friend bool operator==(const FillCounts&, const FillCounts&) = default;
 };
 Status FillMiscounted(const FillCounts& found, const FillCounts& expected);

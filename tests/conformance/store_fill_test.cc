@@ -57,7 +57,7 @@ class StoreFillTest : public StoreTest {
   void Move() {
     ExpectOk(store_->Seal("elsewhere", false, Soon()));
     ExpectOk(Fill(*target_, StoreId(), "fill"));
-    ExpectOk(target_->EndFill("fill", keyspaces_, rows_, Soon()));
+    ExpectOk(target_->EndFill("fill", keyspaces_, rows_, 0, Soon()));
   }
 
   static void ExpectSameRow(const LedgerRow& a, const LedgerRow& b) {
@@ -191,7 +191,7 @@ TEST_P(StoreFillTest, AStoreThatIsBeingFilledIsOfNoUse) {
   };
   refuses_everything(*target_);
   if (const auto client = other_->OpenClient()) refuses_everything(*client);
-  ExpectOk(target_->EndFill("fill", keyspaces_, rows_, Soon()));
+  ExpectOk(target_->EndFill("fill", keyspaces_, rows_, 0, Soon()));
   EXPECT_EQ(target_->ListLedger(links.id, 0, 10, Soon())->size(), 1U);
 }
 
@@ -208,14 +208,14 @@ TEST_P(StoreFillTest, BeginningAgainStartsFromNothing) {
   constexpr std::string_view kSays = "another fill has begun";
   ExpectRefused(target_->FillKeyspace("first", *record, Soon()), kSays);
   ExpectRefused(target_->FillLedger("first", links.id, rows, Soon()), kSays);
-  ExpectRefused(target_->EndFill("first", 1, 1203, Soon()), kSays);
-  ExpectRefused(target_->EndFill("", 1, 1203, Soon()), kSays);
+  ExpectRefused(target_->EndFill("first", 1, 1203, 0, Soon()), kSays);
+  ExpectRefused(target_->EndFill("", 1, 1203, 0, Soon()), kSays);
   ExpectOk(target_->BeginFill(StoreId(), "third", Soon()));
-  EXPECT_EQ(target_->EndFill("third", 1, 1203, Soon()).code(), Code::kInternal) << "all is gone";
+  EXPECT_EQ(target_->EndFill("third", 1, 1203, 0, Soon()).code(), Code::kInternal) << "all is gone";
   ExpectOk(Fill(*target_, StoreId(), "fourth"));
-  ExpectOk(target_->EndFill("fourth", 1, 1203, Soon()));
+  ExpectOk(target_->EndFill("fourth", 1, 1203, 0, Soon()));
   ExpectSameKeyspace(*record);
-  ExpectRefused(target_->EndFill("fourth", 1, 1203, Soon()), "ended");
+  ExpectRefused(target_->EndFill("fourth", 1, 1203, 0, Soon()), "ended");
   ExpectRefused(target_->FillLedger("fourth", links.id, rows, Soon()), "ended");
   ExpectRefused(target_->FillKeyspace("fourth", *record, Soon()), "ended");
 }
@@ -227,10 +227,11 @@ TEST_P(StoreFillTest, WrongNumbersDoNotEndIt) {
   ExpectOk(Fill(*target_, StoreId(), "fill"));
   EXPECT_EQ(keyspaces_, 2U);
   EXPECT_EQ(rows_, 1U);
-  EXPECT_EQ(target_->EndFill("fill", 3, 1, Soon()).code(), Code::kInternal);
-  EXPECT_EQ(target_->EndFill("fill", 2, 0, Soon()).code(), Code::kInternal);
+  EXPECT_EQ(target_->EndFill("fill", 3, 1, 0, Soon()).code(), Code::kInternal);
+  EXPECT_EQ(target_->EndFill("fill", 2, 0, 0, Soon()).code(), Code::kInternal);
+  EXPECT_EQ(target_->EndFill("fill", 2, 1, 1, Soon()).code(), Code::kInternal) << "there is no key";
   ExpectRefused(target_->Identity(Soon()).status(), "being filled");
-  ExpectOk(target_->EndFill("fill", 2, 1, Soon()));
+  ExpectOk(target_->EndFill("fill", 2, 1, 0, Soon()));
 }
 
 TEST_P(StoreFillTest, NothingIsFilledThatIsThereAlready) {
@@ -246,7 +247,7 @@ TEST_P(StoreFillTest, AFillFromAnotherStoreIsLeftAlone) {
   ExpectOk(store_->Seal("elsewhere", false, Soon()));
   ExpectOk(Fill(*target_, StoreId(), "fill"));
   ExpectRefused(target_->BeginFill("another id", "other", Soon()), "from another");
-  ExpectOk(target_->EndFill("fill", keyspaces_, rows_, Soon()));
+  ExpectOk(target_->EndFill("fill", keyspaces_, rows_, 0, Soon()));
 }
 
 TEST_P(StoreFillTest, NobodyFillsWhatWasNotBegun) {
@@ -255,8 +256,8 @@ TEST_P(StoreFillTest, NobodyFillsWhatWasNotBegun) {
   for (Store* const store : {store_.get(), target_.get()}) {
     ExpectRefused(store->FillKeyspace("fill", links, Soon()), kSays);
     ExpectRefused(store->FillLedger("fill", links.id, {}, Soon()), kSays);
-    ExpectRefused(store->EndFill("fill", 0, 0, Soon()), kSays);
-    ExpectRefused(store->EndFill("", 0, 0, Soon()), kSays);
+    ExpectRefused(store->EndFill("fill", 0, 0, 0, Soon()), kSays);
+    ExpectRefused(store->EndFill("", 0, 0, 0, Soon()), kSays);
   }
 }
 
@@ -278,7 +279,7 @@ TEST_P(StoreFillTest, OfTwoWhoFillAtOnceOneEndsIt) {
         if (end.ok()) end = target.FillKeyspace(fill, record, Soon());
         if (end.ok()) end = target.FillLedger(fill, record.id, Ledger(record), Soon());
       }
-      if (end.ok()) end = target.EndFill(fill, 5, 5, Soon());
+      if (end.ok()) end = target.EndFill(fill, 5, 5, 0, Soon());
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -234,7 +234,7 @@ TEST_P(StoreKeyFillTest, TheKeysGoOnInTheNewStore) {
   ASSERT_TRUE(filled.ok()) << filled.message();
   ASSERT_TRUE(Fill("fill", rows).ok()) << "what is there stays as it is";
   ASSERT_TRUE(Fill("fill", {}).ok());
-  const auto ended = target_->EndFill("fill", 1, 0, Soon());
+  const auto ended = target_->EndFill("fill", 1, 0, 6, Soon());
   ASSERT_TRUE(ended.ok()) << ended.message();
 
   KeyTable& there = *target_->key_table();
@@ -286,7 +286,7 @@ TEST_P(StoreKeyFillTest, AFillThatIsOverTakesNothing) {
   over("first");
   ASSERT_TRUE(Fill("second", {Alias("a2", "bob")}).ok());
   over("");
-  ASSERT_TRUE(target_->EndFill("second", 1, 0, Soon()).ok());
+  ASSERT_TRUE(target_->EndFill("second", 1, 0, 1, Soon()).ok());
   over("second");
   KeyTable& there = *target_->key_table();
   const auto page = there.ListKeys(keyspace_.id, {}, Soon());
@@ -296,6 +296,21 @@ TEST_P(StoreKeyFillTest, AFillThatIsOverTakesNothing) {
   EXPECT_EQ(*there.FindIdentity(keyspace_.id, Identity('d'), Soon()), std::nullopt);
   EXPECT_EQ((*there.CountKeys(keyspace_.id, Soon()))[static_cast<std::size_t>(KeyState::kDerived)],
             0U);
+}
+
+// Nobody can compare them afterwards: whoever finds the store takes keys out of it at once.
+TEST_P(StoreKeyFillTest, OtherNumbersOfKeysDoNotEndIt) {
+  ASSERT_TRUE(Begin("fill").ok());
+  ASSERT_TRUE(Fill("fill", {Alias("a1"), Note("/n", "text", 9'000)}).ok());
+  ASSERT_TRUE(Fill("fill", {Alias("a1")}).ok()) << "which is there already";
+  for (const std::uint64_t keys : {0U, 1U, 3U}) {
+    EXPECT_EQ(target_->EndFill("fill", 1, 0, keys, Soon()).code(), Code::kInternal) << keys;
+    const auto identity = target_->Identity(Soon());
+    EXPECT_EQ(identity.code(), Code::kFailedPrecondition) << keys;
+    EXPECT_THAT(identity.status().message(), HasSubstr("being filled"));
+  }
+  const Status ended = target_->EndFill("fill", 1, 0, 2, Soon());
+  EXPECT_TRUE(ended.ok()) << ended.message();
 }
 
 TEST_P(StoreKeyFillTest, TooManyRowsAtOnceAreRefused) {

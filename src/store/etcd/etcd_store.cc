@@ -208,9 +208,9 @@ class EtcdStore final : public Store {
   }
 
   Status EndFill(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
-                 MonotonicTime deadline) override {
+                 std::uint64_t keys, MonotonicTime deadline) override {
     const ForkHold no_fork_in_mid_call;
-    return mover_.EndFill(fill, keyspaces, rows, deadline);
+    return mover_.EndFill(fill, keyspaces, rows, keys, deadline);
   }
 
  private:

@@ -200,21 +200,26 @@ Attempt<std::size_t> Mover::TryRows(std::string_view fill, std::string_view keys
 }
 
 Status Mover::EndFill(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
-                      MonotonicTime deadline) {
-  return writer_.Repeat<bool>(deadline, [&] { return TryEnd(fill, keyspaces, rows, deadline); })
+                      std::uint64_t keys, MonotonicTime deadline) {
+  return writer_
+      .Repeat<bool>(deadline,
+                    [&] {
+                      return TryEnd(fill, {keyspaces, rows, keys}, deadline);
+                    })
       .status();
 }
 
-Attempt<bool> Mover::TryEnd(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
+Attempt<bool> Mover::TryEnd(std::string_view fill, const FillCounts& expected,
                             MonotonicTime deadline) {
   std::vector<Range> counted = {layout_.AllNames(), layout_.AllKeyspaces(), layout_.AllRows()};
   for (Range& range : counted) range.count_only = true;
   Reply reply;
   Result<StoreEntry> store = LoadFill(fill, std::move(counted), reply, deadline);
   if (!store.ok()) return store.status();
-  const FillCounts found{reply.counts[1], reply.counts[2]};
-  const FillCounts expected{keyspaces, rows};
-  if (found != expected || reply.counts[0] != keyspaces) return FillMiscounted(found, expected);
+  const FillCounts found{reply.counts[1], reply.counts[2], /*keys=*/0};
+  if (found != expected || reply.counts[0] != expected.keyspaces) {
+    return FillMiscounted(found, expected);
+  }
   store->fill.clear();
   // Nobody has used it yet who could know better.
   store->agreed = Timeline::NewName(reply.header);

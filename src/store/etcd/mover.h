@@ -19,6 +19,7 @@
 #include "store/etcd/reader.h"
 #include "store/etcd/timeline.h"
 #include "store/etcd/writer.h"
+#include "store/fill_errors.h"
 
 namespace keymill::store::etcd {
 
@@ -36,7 +37,7 @@ class Mover {
   Status FillLedger(std::string_view fill, std::string_view keyspace_id,
                     const std::vector<LedgerRow>& rows, MonotonicTime deadline);
   Status EndFill(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
-                 MonotonicTime deadline);
+                 std::uint64_t keys, MonotonicTime deadline);
 
  private:
   Attempt<bool> TrySeal(std::string_view moved_to, bool instead, MonotonicTime deadline);
@@ -47,8 +48,7 @@ class Mover {
   Attempt<std::size_t> TryRows(std::string_view fill, std::string_view keyspace_id,
                                std::span<const LedgerRow> rows, Transaction& tried,
                                MonotonicTime deadline);
-  Attempt<bool> TryEnd(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
-                       MonotonicTime deadline);
+  Attempt<bool> TryEnd(std::string_view fill, const FillCounts& expected, MonotonicTime deadline);
   // What the store says, and the ranges; only while this fill is under way.
   Result<StoreEntry> LoadFill(std::string_view fill, std::vector<Range> ranges, Reply& reply,
                               MonotonicTime deadline);

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/random.h"
+#include "store/fill_errors.h"
 #include "store/key_rules.h"
 #include "store/memory/memory_keys.h"
 #include "store/rules.h"
@@ -275,16 +276,16 @@ class MemoryStore final : public Store, private MemoryKeyspaces {
   }
 
   Status EndFill(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
-                 MonotonicTime /*deadline*/) override {
+                 std::uint64_t keys, MonotonicTime /*deadline*/) override {
     const MutexLock lock(mu_);
     if (fill.empty() || fill != data_.fill) return FillIsOver();
-    std::uint64_t rows_found = 0;
-    for (const auto& [id, entry] : data_.entries) rows_found += entry.ledger.size();
-    if (data_.entries.size() != keyspaces || rows_found != rows) {
-      return {Code::kInternal,
-              fmt::format("fill the store: it has {} keyspaces and {} rows instead of {} and {}",
-                          data_.entries.size(), rows_found, keyspaces, rows)};
+    FillCounts found{.keyspaces = data_.entries.size()};
+    for (const auto& [id, entry] : data_.entries) {
+      found.rows += entry.ledger.size();
+      found.keys += entry.keys.rows().size();
     }
+    const FillCounts expected{keyspaces, rows, keys};
+    if (found != expected) return FillMiscounted(found, expected);
     data_.fill.clear();
     data_.agreed_timeline = timeline_;
     return {};

@@ -233,8 +233,12 @@ return redis.call('HGETALL', counts)
 constexpr std::string_view kFill = R"lua(
 if over(KEYS[1], ARGV[1]) then return 'over' end
 if redis.call('HEXISTS', record, 'rev') == 0 then return 'early' end
-for word = 2, #ARGV, 7 do add(word) end
+local added = 0
+for word = 2, #ARGV, 7 do
+  if not add(word) then added = added + 1 end
+end
 write_counts()
+redis.call('HINCRBY', KEYS[1], 'fill_keys', added)
 return 'done'
 )lua";
 

@@ -4,9 +4,9 @@
 // are promises: another version of the program reads what this one writes.
 //
 //   {P}:store        hash   store_id, schema, created_at_ms, agreed_timeline; quarantine: random,
-//                           anew with each; moved_to of one that was sealed; fill, fill_keyspaces
-//                           and fill_rows of one that is being filled, the latter two from when on
-//                           what an earlier fill left is gone
+//                           anew with each; moved_to of one that was sealed; fill, fill_keyspaces,
+//                           fill_rows and fill_keys of one that is being filled, the latter three
+//                           from when on what an earlier fill left is gone
 //   {P}:names        hash   keyspace name -> keyspace id
 //   {P}:keyspace:ID  hash   the fields of KeyspaceRecord, and `change`: random, anew each time
 //   {P}:ledger:ID    zset   first number of every row, 20 digits, all with score 0

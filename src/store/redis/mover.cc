@@ -147,15 +147,17 @@ Status Mover::FillLedger(std::string_view fill, std::string_view keyspace_id,
 }
 
 Status Mover::EndFill(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
-                      MonotonicTime deadline) {
-  const std::vector<std::string> keys = {StoreKey(prefix()), NamesKey(prefix())};
+                      std::uint64_t keys, MonotonicTime deadline) {
+  const std::vector<std::string> names = {StoreKey(prefix()), NamesKey(prefix())};
   const std::vector<std::string> words = {std::string(fill), std::to_string(keyspaces),
-                                          std::to_string(rows)};
-  Result<RespValue> reply = client_.Run(EndFillScript(), keys, words, deadline);
+                                          std::to_string(rows), std::to_string(keys)};
+  Result<RespValue> reply = client_.Run(EndFillScript(), names, words, deadline);
   if (!reply.ok()) return reply.status();
   if (reply->text == "done") return {};
-  if (reply->items.size() != 2) return RefusalOf(*reply, client_.settings());
-  return FillMiscounted({NumberOf(reply->items[0]), NumberOf(reply->items[1])}, {keyspaces, rows});
+  const std::vector<RespValue>& found = reply->items;
+  if (found.size() != 3) return RefusalOf(*reply, client_.settings());
+  return FillMiscounted({NumberOf(found[0]), NumberOf(found[1]), NumberOf(found[2])},
+                        {keyspaces, rows, keys});
 }
 
 }  // namespace keymill::store::redis

@@ -33,7 +33,7 @@ class Mover {
   Status FillLedger(std::string_view fill, std::string_view keyspace_id,
                     const std::vector<LedgerRow>& rows, MonotonicTime deadline);
   Status EndFill(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
-                 MonotonicTime deadline);
+                 std::uint64_t keys, MonotonicTime deadline);
 
  private:
   // Name and id of each keyspace in turn.

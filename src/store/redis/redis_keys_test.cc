@@ -342,7 +342,7 @@ TEST_F(RedisKeysTest, AnEarlierFillLeavesNoKeys) {
       ASSERT_TRUE(filled.ok()) << filled.message();
     }
   }
-  ASSERT_TRUE(target->EndFill("two", 1, 0, Soon()).ok());
+  ASSERT_TRUE(target->EndFill("two", 1, 0, 11, Soon()).ok());
   EXPECT_EQ((*target->key_table()->CountKeys(id_, Soon()))[0], 8U);
   EXPECT_EQ(*target->key_table()->FindKey(id_, "note", Soon()), rows.back());
 }

@@ -238,8 +238,8 @@ class RedisStore final : public Store {
   }
 
   Status EndFill(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
-                 MonotonicTime deadline) override {
-    return mover_.EndFill(fill, keyspaces, rows, deadline);
+                 std::uint64_t keys, MonotonicTime deadline) override {
+    return mover_.EndFill(fill, keyspaces, rows, keys, deadline);
   }
 
   KeyTable* key_table() override { return &keys_; }

@@ -325,14 +325,14 @@ TEST(RedisStoreTest, AFillThatBeganAnewAndWasCutOffIsOfNoUseUntilItBeginsAgain) 
   for (const char* const fill : {"two", "three"}) {
     EXPECT_EQ((*store)->FillKeyspace(fill, Numbered(999), Soon()).code(),
               Code::kFailedPrecondition);
-    EXPECT_EQ((*store)->EndFill(fill, 150, 150, Soon()).code(), Code::kFailedPrecondition);
+    EXPECT_EQ((*store)->EndFill(fill, 150, 150, 0, Soon()).code(), Code::kFailedPrecondition);
   }
   EXPECT_EQ((*store)->Identity(Soon()).code(), Code::kFailedPrecondition);
   ASSERT_TRUE((*store)->BeginFill("s", "four", Soon()).ok());
   EXPECT_EQ(Told(server, "DBSIZE"), "1");
   FillMany(**store, "four");
   EXPECT_EQ((*store)->FillKeyspace("four", Numbered(7), Soon()).code(), Code::kInternal) << "twice";
-  EXPECT_TRUE((*store)->EndFill("four", 250, 250, Soon()).ok());
+  EXPECT_TRUE((*store)->EndFill("four", 250, 250, 0, Soon()).ok());
   EXPECT_EQ((*store)->Identity(Soon())->store_id, "s");
 }
 
@@ -364,7 +364,7 @@ TEST(RedisStoreTest, TheRightsInTheManualAreEnough) {
                   .ok());
   const Status again = (*store)->BeginFill("s", "two", Soon());
   ASSERT_TRUE(again.ok()) << again.message();
-  ASSERT_TRUE((*store)->EndFill("two", 0, 0, Soon()).ok());
+  ASSERT_TRUE((*store)->EndFill("two", 0, 0, 0, Soon()).ok());
   const auto made = (*store)->Establish({{{Links(), 10, RandomHex(16)}}, "a"}, Soon());
   ASSERT_TRUE(made.ok()) << made.status().message();
   const std::string id = made->keyspaces[0].record.id;

@@ -168,13 +168,14 @@ local schema, id, fill = unpack(redis.call('HMGET', KEYS[1], 'schema', 'store_id
 if not schema then
   if redis.call('HLEN', KEYS[2]) ~= 0 then return 'strange' end
   redis.call('HSET', KEYS[1], 'schema', ARGV[1], 'store_id', ARGV[2], 'created_at_ms', ARGV[4],
-             'fill', ARGV[3], 'fill_keyspaces', '0', 'fill_rows', '0')
+             'fill', ARGV[3], 'fill_keyspaces', '0', 'fill_rows', '0',
+             'fill_keys', '0')
   return 'done'
 end
 if schema ~= ARGV[1] then return 'schema' end
 if not fill or id ~= ARGV[2] then return { id, fill or '' } end
 redis.call('HSET', KEYS[1], 'fill', ARGV[3])
-redis.call('HDEL', KEYS[1], 'fill_keyspaces', 'fill_rows')
+redis.call('HDEL', KEYS[1], 'fill_keyspaces', 'fill_rows', 'fill_keys')
 return 'clear'
 )lua";
 
@@ -188,7 +189,7 @@ for i = 2, #ARGV do
   redis.call('HDEL', KEYS[2], ARGV[i])
 end
 if redis.call('HLEN', KEYS[2]) == 0 then
-  redis.call('HSET', KEYS[1], 'fill_keyspaces', '0', 'fill_rows', '0')
+  redis.call('HSET', KEYS[1], 'fill_keyspaces', '0', 'fill_rows', '0', 'fill_keys', '0')
 end
 return 'done'
 )lua";
@@ -218,13 +219,13 @@ return 'done'
 
 constexpr std::string_view kEndFill = R"lua(
 if over(KEYS[1], ARGV[1]) then return 'over' end
-local counts = redis.call('HMGET', KEYS[1], 'fill_keyspaces', 'fill_rows')
-if counts[1] ~= ARGV[2] or counts[2] ~= ARGV[3] or
+local counts = redis.call('HMGET', KEYS[1], 'fill_keyspaces', 'fill_rows', 'fill_keys')
+if counts[1] ~= ARGV[2] or counts[2] ~= ARGV[3] or counts[3] ~= ARGV[4] or
    redis.call('HLEN', KEYS[2]) ~= tonumber(ARGV[2]) then
   return counts
 end
 redis.call('HSET', KEYS[1], 'agreed_timeline', timeline())
-redis.call('HDEL', KEYS[1], 'fill', 'fill_keyspaces', 'fill_rows')
+redis.call('HDEL', KEYS[1], 'fill', 'fill_keyspaces', 'fill_rows', 'fill_keys')
 return 'done'
 )lua";
 

@@ -85,7 +85,7 @@ const Script& FillKeyspaceScript();
 // Reply: "done", "early" when there is no such keyspace, "twice" when not all rows are new.
 const Script& FillLedgerScript();
 
-// KEYS: store, names. ARGV: fill, how many keyspaces and rows there must be.
+// KEYS: store, names. ARGV: fill, how many keyspaces, rows and keys there must be.
 // Reply: "done", or how many there are.
 const Script& EndFillScript();
 

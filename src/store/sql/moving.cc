@@ -116,9 +116,11 @@ Result<bool> WipeSome(Connection& db) {
   return true;
 }
 
-Status CheckFilled(Connection& db, std::uint64_t keyspaces, std::uint64_t rows) {
+Status CheckFilled(Connection& db, std::uint64_t keyspaces, std::uint64_t rows,
+                   std::uint64_t keys) {
   if (Status right = CheckCount(db, "keymill_keyspaces", keyspaces); !right.ok()) return right;
-  return CheckCount(db, "keymill_ledger", rows);
+  if (Status right = CheckCount(db, "keymill_ledger", rows); !right.ok()) return right;
+  return CheckCount(db, "keymill_key", keys);
 }
 
 }  // namespace keymill::store::sql

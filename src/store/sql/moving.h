@@ -41,6 +41,6 @@ Status StartFill(Connection& db, StoreRow row, std::string_view store_id, std::s
 Result<bool> WipeSome(Connection& db);
 
 // kInternal when the tables hold other numbers of them.
-Status CheckFilled(Connection& db, std::uint64_t keyspaces, std::uint64_t rows);
+Status CheckFilled(Connection& db, std::uint64_t keyspaces, std::uint64_t rows, std::uint64_t keys);
 
 }  // namespace keymill::store::sql

@@ -280,9 +280,9 @@ class SqlStore final : public Store, private Transactor {
   }
 
   Status EndFill(std::string_view fill, std::uint64_t keyspaces, std::uint64_t rows,
-                 MonotonicTime deadline) override {
+                 std::uint64_t keys, MonotonicTime deadline) override {
     return ChangeFill(fill, deadline, [&](Connection& db, StoreRow row) -> Status {
-      if (Status right = CheckFilled(db, keyspaces, rows); !right.ok()) return right;
+      if (Status right = CheckFilled(db, keyspaces, rows, keys); !right.ok()) return right;
       Result<Present> present = BegunTimeline(db, driver());
       if (!present.ok()) return present.status();
       row.agreed_timeline = std::move(present->timeline);

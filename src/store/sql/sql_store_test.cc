@@ -171,9 +171,9 @@ TEST_F(SqlStoreTest, WhatALongFillHasLeftIsRemovedInSteps) {
       ASSERT_TRUE(store.FillLedger("first", id, rows, soon).ok());
     }
   }
-  EXPECT_EQ(store.EndFill("first", 2, 23'999, soon).code(), Code::kInternal);
+  EXPECT_EQ(store.EndFill("first", 2, 23'999, 0, soon).code(), Code::kInternal);
   ASSERT_TRUE(store.BeginFill("an id", "second", soon).ok());
-  const Status ended = store.EndFill("second", 0, 0, soon);
+  const Status ended = store.EndFill("second", 0, 0, 0, soon);
   EXPECT_TRUE(ended.ok()) << ended.message();
 }
 

@@ -387,7 +387,7 @@ TEST_F(SqliteStoreTest, AStoreThatIsBeingFilledIsOpenedOnlyToGoOn) {
   store = Open(true);
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_EQ((*store)->Identity(Soon()).code(), Code::kFailedPrecondition);
-  ASSERT_TRUE((*store)->EndFill("fill", 0, 0, Soon()).ok());
+  ASSERT_TRUE((*store)->EndFill("fill", 0, 0, 0, Soon()).ok());
   ASSERT_TRUE(Open(false).ok());
 }
 
