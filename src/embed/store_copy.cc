@@ -6,6 +6,8 @@
 #include <chrono>
 #include <memory>
 #include <numeric>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "base/random.h"
 #include "embed/stores.h"
 #include "mint/engine.h"
+#include "mint/retries.h"
 #include "mint/store_safety.h"
 #include "mint/witness_file.h"
 
@@ -53,7 +56,12 @@ class Copy {
         !sealed.ok()) {
       return sealed;
     }
-    const Status filled = Fill(fill);
+    // Once more: what was there before the seal may have changed.
+    Status filled = List();
+    if (filled.ok()) filled = CheckKeys();
+    // Somebody has added a key meanwhile that this target cannot keep, however often it is tried.
+    if (filled.code() == Code::kFailedPrecondition) return filled;
+    if (filled.ok()) filled = Fill(fill);
     if (!filled.ok()) {
       return Status(filled.code(),
                     fmt::format("{}. {} is sealed and {} is not complete: run the same command "
@@ -212,49 +220,66 @@ class Copy {
     return mint::StoreSafety(options_.accept_unsafe_store).Judge(*found);
   }
 
-  // How many keys a store remembers of a keyspace, by state; none if it has no key table.
-  Result<KeyTable::Counts> CountKeys(Store& store, const KeyspaceRecord& record) {
-    KeyTable* const keys = store.key_table();
-    if (keys == nullptr) return KeyTable::Counts{};
-    return keys->CountKeys(record.id, Deadline());
+  // Answers to retries that nobody gets again are not taken along. As of one moment, so that they
+  // can be counted before; and by the slower of two clocks, because one that is wrong must not end
+  // those that still count.
+  [[nodiscard]] bool IsOver(const KeyRow& row) const {
+    const std::int64_t store_ms = identity_.now_ms;
+    return mint::IsRetryOver(row, store_ms == 0 ? begun_ms_ : std::min(begun_ms_, store_ms));
+  }
+
+  // How many keys of a keyspace are to be copied; none if the source has no key table.
+  Result<std::uint64_t> CountKeys(const KeyspaceRecord& record) {
+    KeyTable* const keys = from_->key_table();
+    if (keys == nullptr) return std::uint64_t{0};
+    Result<KeyTable::Counts> counts = keys->CountKeys(record.id, Deadline());
+    if (!counts.ok()) return counts.status();
+    std::set<std::string> over;  // A row may come twice.
+    KeyTable::Query query{.state = KeyState::kNote, .rows_max = Store::kFillRowsMax};
+    const bool notes = counts->at(static_cast<std::size_t>(KeyState::kNote)) > 0;
+    while (notes) {
+      Result<KeyTable::Page> page = keys->ListKeys(record.id, query, Deadline());
+      if (!page.ok()) return page.status();
+      for (const KeyRow& row : page->rows) {
+        if (IsOver(row)) over.insert(row.key);
+      }
+      query.cursor = std::move(page->cursor);
+      if (query.cursor.empty()) break;
+    }
+    const auto all = std::accumulate(counts->begin(), counts->end(), std::uint64_t{0});
+    return all - std::min<std::uint64_t>(all, over.size());
   }
 
   // Whether the target can keep all of them.
   Status CheckKeys() {
     if (to_->key_table() != nullptr) return {};
+    const bool sealed = std::any_of(
+        records_.begin(), records_.end(),
+        [](const KeyspaceRecord& record) { return record.state == KeyspaceState::kSealed; });
     for (const KeyspaceRecord& record : records_) {
-      Result<KeyTable::Counts> counts = CountKeys(*from_, record);
-      if (!counts.ok()) return counts.status();
-      if (Status held = CheckKeysHeld(record, Sum(*counts)); !held.ok()) return held;
+      const Result<std::uint64_t> count = CountKeys(record);
+      if (!count.ok()) return count.status();
+      if (*count == 0) continue;
+      return {
+          Code::kFailedPrecondition,
+          fmt::format(
+              "keyspace {} of {} has {} keys that are remembered one by one, and {} cannot "
+              "keep such keys: copy to SQLite, PostgreSQL, MariaDB or Redis{}",
+              record.name, report_.from, *count, report_.to,
+              sealed ? fmt::format(", with --instead: {} is sealed by now", report_.from) : "")};
     }
     return {};
   }
 
-  Status CheckKeysHeld(const KeyspaceRecord& record, std::uint64_t count) {
-    if (to_->key_table() != nullptr || count == 0) return {};
-    return {Code::kFailedPrecondition,
-            fmt::format("keyspace {} of {} has {} keys that are remembered one by one, and {} "
-                        "cannot keep such keys: copy to SQLite, PostgreSQL, MariaDB or Redis",
-                        record.name, report_.from, count, report_.to)};
-  }
-
-  static std::uint64_t Sum(const KeyTable::Counts& counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  }
-
   Status Fill(const std::string& fill) {
-    // Once more: what was there before the seal may have changed.
-    if (Status listed = List(); !listed.ok()) return listed;
     for (KeyspaceRecord& record : records_) {
       // So that whoever has seen the seal finds the source without it behind, and this one not.
       if (record.state == KeyspaceState::kSealed) ++record.rev;
       if (Status done = to_->FillKeyspace(fill, record, Deadline()); !done.ok()) return done;
-      Result<KeyTable::Counts> keys = CountKeys(*from_, record);
+      const Result<std::uint64_t> keys = CountKeys(record);
       if (!keys.ok()) return keys.status();
-      if (Status done = FillLedger(fill, record, /*is_all=*/Sum(*keys) == 0); !done.ok()) {
-        return done;
-      }
-      if (Status done = FillKeys(fill, record, Sum(*keys)); !done.ok()) return done;
+      if (Status done = FillLedger(fill, record, /*is_all=*/*keys == 0); !done.ok()) return done;
+      if (Status done = FillKeys(fill, record, *keys); !done.ok()) return done;
       ++report_.keyspaces;
     }
     // Somebody may have sealed it for another target while this process stood still.
@@ -290,13 +315,12 @@ class Copy {
 
   Status FillKeys(const std::string& fill, const KeyspaceRecord& record, std::uint64_t count) {
     if (count == 0) return {};
-    // Somebody may have added them since the target was looked at.
-    if (Status held = CheckKeysHeld(record, count); !held.ok()) return held;
     KeyTable::Query query{.rows_max = Store::kFillRowsMax};
     std::uint64_t copied = 0;
     do {
       Result<KeyTable::Page> page = from_->key_table()->ListKeys(record.id, query, Deadline());
       if (!page.ok()) return page.status();
+      std::erase_if(page->rows, [&](const KeyRow& row) { return IsOver(row); });
       if (Status done = to_->key_table()->FillKeys(fill, record.id, page->rows, Deadline());
           !done.ok()) {
         return done;
@@ -315,6 +339,7 @@ class Copy {
   const CopyOptions& options_;
   const Clock& clock_;
   const std::function<void(const std::string&, double)>& progress_;
+  const std::int64_t begun_ms_ = clock_.WallMs();
   StorePlace to_place_;
   std::unique_ptr<Store> from_;
   std::unique_ptr<Store> to_;

@@ -114,6 +114,37 @@ TEST_F(StoreCopyTest, KeysThatAreRememberedOneByOneGoAlong) {
   EXPECT_EQ((*to->key_table()->FindKey(orders.id, "a", Soon()))->owner, "ann");
 }
 
+// They are over, and only wait for somebody to tidy up.
+TEST_F(StoreCopyTest, AnswersThatNobodyGetsAgainStayBehind) {
+  ASSERT_TRUE(Mint("sqlite:from.db", 3).ok());
+  KeyspaceRecord orders;
+  const std::int64_t now_ms = SystemClock().WallMs();
+  {
+    const auto from = OpenAt("sqlite:from.db");
+    orders = *from->FindKeyspace("orders", Soon());
+    const KeyGuard guard{
+        .keyspace_id = orders.id, .recipe_hash = orders.recipe_hash, .witness = {}};
+    const auto note = [](std::string key, std::int64_t end_ms) {
+      return KeyRow{.key = std::move(key),
+                    .state = KeyState::kNote,
+                    .expires_at_ms = end_ms,
+                    .note = "1\n1\n"};
+    };
+    const std::vector<KeyRow> rows = {note("#retry/over", now_ms - 1),
+                                      note("#retry/live", now_ms + 600'000),
+                                      note("#other", now_ms - 1), note("#times/x", 0)};
+    ASSERT_TRUE(from->key_table()->AddKeys(guard, rows, Soon()).ok());
+  }
+  const Result<CopyReport> report = CopyTo("sqlite:to.db");
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->keys, 3U);
+  const auto to = OpenAt("sqlite:to.db");
+  EXPECT_FALSE(*to->key_table()->FindKey(orders.id, "#retry/over", Soon()));
+  for (const char* const kept : {"#retry/live", "#other", "#times/x"}) {
+    EXPECT_TRUE(*to->key_table()->FindKey(orders.id, kept, Soon())) << kept;
+  }
+}
+
 TEST_F(StoreCopyTest, ItIsSafeToRepeat) {
   ASSERT_TRUE(Mint("sqlite:from.db", 3).ok());
   ASSERT_TRUE(CopyTo("sqlite:to.db").ok());

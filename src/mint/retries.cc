@@ -39,9 +39,11 @@ Status CheckRetry(const Keyspace& keyspace, std::string_view name, std::uint64_t
   return {};
 }
 
+constexpr std::string_view kRowPrefix = "#retry/";
+
 // The name of the row. Names are hashed because they may be longer than a row's.
 std::string RowName(std::string_view name) {
-  return fmt::format("#retry/{:02x}", fmt::join(keys::IdentifyContent(name, "retry"), ""));
+  return fmt::format("{}{:02x}", kRowPrefix, fmt::join(keys::IdentifyContent(name, "retry"), ""));
 }
 
 // The keys of an answer, which begins with a line that says how many were asked for.
@@ -89,6 +91,10 @@ Result<std::string> MintOnce(KeyRegister& keys, const Keyspace& keyspace, std::s
   // is the same.
   if (present->front()) return KeysOf(*present->front(), count);
   return fresh;
+}
+
+bool IsRetryOver(const KeyRow& row, std::int64_t now_ms) {
+  return row.state == KeyState::kNote && row.key.starts_with(kRowPrefix) && IsOver(row, now_ms);
 }
 
 Result<std::size_t> ForgetRetries(KeyRegister& keys, const Keyspace& keyspace,

@@ -37,6 +37,9 @@ inline constexpr std::uint64_t kRetryKeysMax = 10'000;
 Result<std::string> MintOnce(KeyRegister& keys, const Keyspace& keyspace, std::string_view name,
                              std::uint64_t count, const std::function<Result<std::string>()>& mint);
 
+// Whether a row is an answer that nobody gets again.
+bool IsRetryOver(const KeyRow& row, std::int64_t now_ms);
+
 // Forgets up to `rows_max` answers of the keyspace that are too old. How many there were.
 Result<std::size_t> ForgetRetries(KeyRegister& keys, const Keyspace& keyspace,
                                   std::uint32_t rows_max);
