@@ -405,6 +405,16 @@ Result<std::uint64_t> Codec::Decode(std::string_view key) const {
   return number;
 }
 
+bool Codec::HasForm(std::string_view key) const {
+  if (!key.starts_with(prefix_)) return false;
+  std::string_view body = key.substr(prefix_.size());
+  if (!CheckText(body).ok()) return false;
+  if (check_) body.remove_suffix(1);
+  // Which texts a shuffled counter passes over, where there are more than numbers, is up to the
+  // secret.
+  return (ff1_ || Value(body) < kNumberEnd) && !blocklist_.Matches(key);
+}
+
 // Where the symbols are counted from, if that is not the beginning.
 std::string_view Codec::AfterPrefix() const { return prefix_.empty() ? "" : " after the prefix"; }
 

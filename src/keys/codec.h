@@ -83,6 +83,10 @@ class Codec {
   //                     check symbol does not match, leading zero, out of range, blocked).
   [[nodiscard]] Result<std::uint64_t> Decode(std::string_view key) const;
 
+  // Whether `key` is written as keys of this recipe are: one that it makes, or would make with
+  // another start, offset or secret.
+  [[nodiscard]] bool HasForm(std::string_view key) const;
+
  private:
   // What a recipe comes to once it is found to be possible.
   struct Parts;

@@ -100,6 +100,21 @@ TEST_F(AliasesTest, IsNoKeyThatTheKeyspaceCouldMake) {
   EXPECT_EQ(VerdictOn(*engine, "124", "", "odd"), ClaimVerdict::kLooksGenerated)
       << "the even ones are those of another authority";
   EXPECT_EQ(VerdictOn(*engine, "0124", "", "odd"), ClaimVerdict::kClaimed);
+  Recipe later = orders;
+  later.start = 1'001;
+  Create(*engine, later, "later");
+  EXPECT_EQ(VerdictOn(*engine, "ord1000", "", "later"), ClaimVerdict::kLooksGenerated)
+      << "what lies before the start was another service's";
+  EXPECT_EQ(VerdictOn(*engine, "ord1001", "", "later"), ClaimVerdict::kLooksGenerated);
+  EXPECT_EQ(VerdictOn(*engine, "ord01000", "", "later"), ClaimVerdict::kClaimed);
+  // Longer than numbers need: the secret says which of these texts will never come.
+  Recipe wide = DefaultRecipe(Kind::kTicket);
+  wide.counter = Kind::kShuffled;
+  wide.length = 12;
+  Create(*engine, wide, "wide");
+  for (const std::string_view alias : {"000000000000", "AzL8n0Y58m6z", "zzzzzzzzzzzz"}) {
+    EXPECT_EQ(VerdictOn(*engine, alias, "", "wide"), ClaimVerdict::kLooksGenerated) << alias;
+  }
   auto ids = engine->Create("ids", DefaultRecipe(Kind::kSnowflake));
   ASSERT_TRUE(ids.ok());
   EXPECT_EQ(VerdictOn(*engine, "1234567890", "", "ids"), ClaimVerdict::kLooksGenerated);

@@ -21,11 +21,11 @@ constexpr std::size_t kRowsPerCall = 2'000;
 // Who has what was imported, in the record of keys.
 constexpr std::string_view kImported = "import";
 
-// Of a keyspace that counts, the codes that are keys of it, wherever it starts. A key is one
-// whatever the secret.
+// Of a keyspace that counts, the codes that are written like its keys: nobody can claim one, so
+// that they need no row.
 Result<std::vector<bool>> WhichAreKeys(Recipe recipe, const std::vector<std::string>& codes) {
   recipe.start = 0;
-  const std::array<std::uint8_t, 16> any_secret{};
+  const std::array<std::uint8_t, keys::kSecretSize> any_secret{};
   const bool shuffled = recipe.kind == Kind::kShuffled;
   const Result<keys::Codec> codec =
       keys::Codec::Make(recipe, shuffled ? std::span<const std::uint8_t>(any_secret)
@@ -33,7 +33,7 @@ Result<std::vector<bool>> WhichAreKeys(Recipe recipe, const std::vector<std::str
   if (!codec.ok()) return codec.status();
   std::vector<bool> are;
   are.reserve(codes.size());
-  for (const std::string& code : codes) are.push_back(codec->Decode(code).ok());
+  for (const std::string& code : codes) are.push_back(codec->HasForm(code));
   return are;
 }
 

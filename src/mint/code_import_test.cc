@@ -155,6 +155,15 @@ TEST_F(CodeImportTest, ASequenceBeginsBehindTheLast) {
   EXPECT_EQ(engine->Find("k")->recipe().start, 42U);
 }
 
+TEST_F(CodeImportTest, NobodyClaimsWhatASequenceHasLeftBehind) {
+  const auto engine = StartMemory();
+  Import(*engine, SixDigits(Kind::kSequence), {"000007", "001000"});
+  for (const std::string_view code : {"000007", "000008", "001000", "001001"}) {
+    EXPECT_EQ(engine->ClaimKey("k", code, "somebody")->verdict, ClaimVerdict::kLooksGenerated)
+        << code;
+  }
+}
+
 TEST_F(CodeImportTest, APoolHasThemUsed) {
   const auto engine = StartFaulty(PoolOptionsOf());
   Recipe pool = Pool(Audit::kBatch, "decimal", 6);

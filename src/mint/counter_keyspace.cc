@@ -151,17 +151,7 @@ std::optional<bool> CounterKeyspace::HandedOut(std::uint64_t number) {
   return {};
 }
 
-bool CounterKeyspace::CouldIssue(std::string_view key) const {
-  if (recipe().kind != Kind::kTicket) return codec_.Decode(key).ok();
-  Recipe all = DefaultRecipe(Kind::kSequence);
-  all.alphabet = recipe().alphabet;
-  all.length = recipe().length;
-  all.prefix = recipe().prefix;
-  all.check = recipe().check;
-  all.start = 0;
-  const Result<keys::Codec> codec = keys::Codec::Make(all, {});
-  return !codec.ok() || codec->Decode(key).ok();
-}
+bool CounterKeyspace::CouldIssue(std::string_view key) const { return codec_.HasForm(key); }
 
 std::optional<std::uint64_t> CounterKeyspace::NumberOf(std::string_view key) const {
   const Result<std::uint64_t> index = codec_.Decode(key);

@@ -110,8 +110,9 @@ class Keyspace {
   // The caller no longer waits. `wake` may still be running in another thread.
   void Forget(std::uint64_t waiter);
 
-  // Whether `key` is one that the keyspace could hand out by itself. False where nothing but the
-  // store can tell.
+  // Whether `key` is one that the keyspace could hand out by itself, or is written like one: what
+  // lies before its start was another service's, what has another offset another authority's. False
+  // where nothing but the store can tell.
   [[nodiscard]] virtual bool CouldIssue(std::string_view key) const = 0;
 
   // Whether its keys are numbers, or stand for numbers that anybody may know; and the number of a

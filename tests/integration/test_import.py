@@ -61,6 +61,18 @@ class Import(ScenarioTest):
         # Nothing was made by any of them.
         self.assertFalse((self.directory / "data").exists())
 
+    def test_nobody_claims_what_the_source_has_given_out(self):
+        database = sqlite3.connect(self.directory / "shop.db")
+        database.execute("CREATE TABLE orders (id INTEGER)")
+        database.execute("INSERT INTO orders VALUES (1000)")
+        database.commit()
+        database.close()
+        self.keymill("import", "max", "sqlite:shop.db", "orders", "id", "seq")
+        for alias in ("999", "1000", "1001"):
+            done = self.keymill("claim", "seq", alias, status=1)
+            self.assertIn("could hand out", done.stderr)
+        self.keymill("claim", "seq", "0999")
+
     def test_other_codes_are_another_recipe(self):
         self.keymill("import", "codes", "-", "k", stdin="aaaaaaa\n")
         done = self.keymill("import", "codes", "-", "k", status=REFUSED, stdin="bbbbbbb\n")

@@ -3,8 +3,9 @@
 // Whether an alias can ever be a key that its keyspace hands out. Keys of many recipes, and what
 // lies next to them (a symbol more, less or another one, another case, another zero in front), are
 // judged as aliases: no key may be accepted, and nothing else refused for looking like one. Small
-// keyspaces know all their keys beforehand; of large ones the codec tells. Of a ticket, the keys of
-// the other offsets must not be accepted either; what else of that form is refused does not count.
+// keyspaces know all their keys beforehand; of large ones the codec tells. A key is one wherever
+// the keyspace starts: what lies before was another service's. Of a ticket, the keys of the other
+// offsets must not be accepted either; what else of that form is refused does not count.
 //
 // Usage: alias_boundary [--tries 1000000]
 //
@@ -179,10 +180,14 @@ std::int64_t Try(keymill::mint::Engine& engine, keymill::Store& store, const Cas
   const std::string& secret = record->secret;
   const auto codec = Codec::Make(
       each.recipe, {reinterpret_cast<const std::uint8_t*>(secret.data()), secret.size()});
-  if (!codec.ok()) return -1;
+  Recipe from_zero = each.recipe;
+  from_zero.start = 0;
+  const auto whole =
+      Codec::Make(from_zero, {reinterpret_cast<const std::uint8_t*>(secret.data()), secret.size()});
+  if (!codec.ok() || !whole.ok()) return -1;
   std::unordered_set<std::string> all;
   if (each.small) {
-    for (std::uint64_t n = codec->begin(); n < codec->end(); ++n) all.insert(KeyOf(*codec, n));
+    for (std::uint64_t n = 0; n < whole->end(); ++n) all.insert(KeyOf(*whole, n));
   }
   const bool ticket = each.recipe.kind == keymill::Kind::kTicket;
   std::vector<Codec> siblings;
@@ -202,7 +207,7 @@ std::int64_t Try(keymill::mint::Engine& engine, keymill::Store& store, const Cas
     const std::string key = KeyOf(*codec, neighbours.Number(*codec));
     const std::string alias = neighbours.Of(key);
     const bool is_key =
-        alias == key || (each.small ? all.contains(alias) : codec->Decode(alias).ok());
+        alias == key || (each.small ? all.contains(alias) : whole->Decode(alias).ok());
     const auto claim = keymill::mint::JudgeAlias(*created->keyspace, alias);
     const bool taken = claim.verdict == keymill::mint::ClaimVerdict::kClaimed;
     keys += is_key ? 1 : 0;
