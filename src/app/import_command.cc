@@ -114,6 +114,18 @@ int ImportOne(const ImportFlags& flags, Result<Successor> successor) {
   return Succeed(flags, {*std::move(successor)});
 }
 
+int TellImport(const std::string& keyspace, const mint::CodeImport& import) {
+  Print(
+      "{} {} codes: {} that it could make are skipped, {} more cannot be claimed, {} it could "
+      "never give out\n",
+      keyspace, import.fresh ? "is made, and keeps from" : "keeps from", import.skipped,
+      import.claimed, import.ignored);
+  if (import.met == 0) return kExitOk;
+  return Fail({Code::kAlreadyExists,
+               fmt::format("{} of the codes were given out by {} itself, before they were imported",
+                           import.met, keyspace)});
+}
+
 int TakeCodes(const ImportFlags& flags, const std::string& keyspace, const Recipe& recipe,
               const std::vector<std::string>& codes) {
   const Result<Recipe> fitting = mint::RecipeForCodes(recipe, codes);
@@ -124,27 +136,18 @@ int TakeCodes(const ImportFlags& flags, const std::string& keyspace, const Recip
   }
   Result<embed::Opened> opened = OpenTarget(flags.common);
   if (!opened.ok()) return Fail(opened.status());
-  Result<mint::CodeImport> import = Status(Code::kInternal, "not begun");
-  {
+  const auto import = [&] {
     ProgressBar bar;
-    import = opened->engine->Import(keyspace, recipe, codes, [&](std::uint64_t done) {
+    const auto draw = [&](std::uint64_t done) {
       bar.Draw(fmt::format("{} of {} codes", load::CountText(done), load::CountText(codes.size())),
                static_cast<double>(done) / static_cast<double>(codes.size()));
-  });
+    };
+    return opened->engine->Import(keyspace, recipe, codes, draw);
+  }();
+  return import.ok() ? TellImport(keyspace, *import) : Fail(import.status());
 }
-if (!import.ok()) return Fail(import.status());
-Print(
-    "{} {} codes: {} that it could make are skipped, {} more cannot be claimed, {} it could "
-    "never give out\n",
-    keyspace, import->fresh ? "is made, and keeps from" : "keeps from", import->skipped,
-    import->claimed, import->ignored);
-if (import->met == 0) return kExitOk;
-return Fail({Code::kAlreadyExists,
-             fmt::format("{} of the codes were given out by {} itself, before they were imported",
-                         import->met, keyspace)});
-}  // namespace
 
-}  // namespace keymill::app
+}  // namespace
 
 int RunImportLeaf(const ImportFlags& flags) { return ImportTagged(flags, ReadLeaf); }
 
@@ -182,6 +185,14 @@ int RunImportCodes(const ImportFlags& flags) {
   const Result<std::vector<std::string>> codes =
       ReadCodes(flags.source == "-" ? std::cin : static_cast<std::istream&>(file));
   if (!codes.ok()) return Fail(codes.status());
+  // More likely an export that failed than a service without codes: a keyspace made from it would
+  // give out what is in use.
+  if (codes->empty()) {
+    return Fail({Code::kInvalidArgument,
+                 fmt::format("{} has no codes; for a keyspace that skips none: keymill keyspace "
+                             "create {}",
+                             flags.source == "-" ? "stdin" : flags.source, flags.keyspace)});
+  }
   return TakeCodes(flags, flags.keyspace, *recipe, *codes);
 }
 

@@ -168,11 +168,13 @@ Result<CodeImport> ImportCodes(KeyRegister& keys, Keyspace& keyspace,
     return others;
   }
   import.skipped = static_cast<std::uint64_t>(std::count(are_keys->begin(), are_keys->end(), true));
-  if (recipe.taken.empty()) return import;
+  // Codes that name no list leave that of an earlier import as it is.
+  if (recipe.taken.empty() || import.skipped == 0) return import;
   std::vector<std::uint64_t> numbers;
   const keys::Codec& codec = dynamic_cast<CounterKeyspace&>(keyspace).codec();
   for (std::size_t i = 0; i < codes.size(); ++i) {
-    // One below the start cannot come anyway.
+    // One below the start cannot come anyway. That may be all of them, and is a list, too: nothing
+    // is given out before there is one.
     const Result<std::uint64_t> number = codec.Decode(codes[i]);
     if (number.ok()) numbers.push_back(*number);
   }

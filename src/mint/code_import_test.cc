@@ -164,6 +164,32 @@ TEST_F(CodeImportTest, NobodyClaimsWhatASequenceHasLeftBehind) {
   }
 }
 
+TEST_F(CodeImportTest, CodesThatItCannotMakeLeaveTheListAlone) {
+  const auto engine = StartFaulty(Options(1'000));
+  Import(*engine, SixDigits(), EveryNth(4));
+  const CodeImport others = Import(*engine, SixDigits(), {"promo-code"});
+  EXPECT_EQ(others.skipped, 0U);
+  EXPECT_EQ(others.claimed, 1U);
+  EXPECT_EQ(engine->ClaimKey("k", "promo-code", "somebody")->verdict, ClaimVerdict::kTaken);
+  Import(*engine, SixDigits(), {});
+  const std::vector<bool> got = Drain(*engine, 5'000);
+  for (std::uint64_t i = 0; i < kCapacity; i += 4) ASSERT_FALSE(got[i]) << i;
+}
+
+// The last twenty numbers are hardly ever these codes', whatever the secret; and if one is, the
+// list is not empty, and right all the same.
+TEST_F(CodeImportTest, AllOfThemMayLieBelowTheStart) {
+  const auto engine = StartMemory();
+  Recipe late = SixDigits();
+  late.start = kCapacity - 20;
+  const std::vector<std::string> codes = {"000000", "000001"};
+  Import(*engine, late, codes);
+  EXPECT_EQ(Import(*engine, late, codes).skipped, 2U) << "once more changes nothing";
+  const std::vector<bool> got = Drain(*engine, 10);
+  EXPECT_EQ(std::count(got.begin(), got.end(), true), 10);
+  EXPECT_FALSE(got[0] || got[1]);
+}
+
 TEST_F(CodeImportTest, APoolHasThemUsed) {
   const auto engine = StartFaulty(PoolOptionsOf());
   Recipe pool = Pool(Audit::kBatch, "decimal", 6);

@@ -28,7 +28,7 @@ std::string TakenDigest(const std::vector<std::string>& codes);
 
 // Writes the list. May be repeated when it failed, with the same numbers: what is there stays.
 // `progress` hears how many numbers are written so far.
-// REQUIRES: sorted, each once, at least one.
+// REQUIRES: sorted, each once.
 Status WriteTaken(KeyRegister& keys, const Keyspace& keyspace,
                   const std::vector<std::uint64_t>& numbers,
                   const std::function<void(std::uint64_t)>& progress = {});

@@ -73,6 +73,22 @@ class Import(ScenarioTest):
             self.assertIn("could hand out", done.stderr)
         self.keymill("claim", "seq", "0999")
 
+    def test_codes_of_another_form_leave_the_list_as_it_is(self):
+        self.keymill("import", "codes", "-", "k", stdin="aaaaaaa\n")
+        done = self.keymill("import", "codes", "-", "k", stdin="promo-code\n")
+        self.assertIn("1 more cannot be claimed", done.stdout)
+        done = self.keymill("import", "codes", "-", "k", status=USAGE, stdin="\n")
+        self.assertIn("stdin has no codes", done.stderr)
+        self.keymill("import", "codes", "-", "k", stdin="aaaaaaa\n")
+        self.keymill("mint", "k")
+
+    def test_codes_may_all_lie_below_the_start(self):
+        words = ("import", "codes", "-", "k", "--alphabet", "decimal", "--length", "6",
+                 "--start", "999980")
+        for _ in range(2):
+            self.keymill(*words, stdin="000000\n000001\n")
+        self.keymill("mint", "k")
+
     def test_other_codes_are_another_recipe(self):
         self.keymill("import", "codes", "-", "k", stdin="aaaaaaa\n")
         done = self.keymill("import", "codes", "-", "k", status=REFUSED, stdin="bbbbbbb\n")
