@@ -3,6 +3,7 @@
 #include "app/import_sources.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <utility>
@@ -10,6 +11,8 @@
 #include <fmt/format.h>
 
 #include "keymill/key_table.h"
+
+#include "base/hex.h"
 
 namespace keymill::app {
 namespace {
@@ -57,6 +60,60 @@ Result<std::vector<std::vector<std::string>>> ReadRows(ForeignDatabase& database
   }
   return database.Read(fmt::format("SELECT {} FROM {}", list, database.QuoteTable(table)),
                        deadline);
+}
+
+// Where it is, whether it was there already, its step, and whether it goes round. What sessions
+// hold in their caches lies below. The value behind the last one is not told by PostgreSQL; it is
+// the next one if nothing was taken yet.
+Result<std::vector<std::vector<std::string>>> ReadSequenceRow(ForeignDatabase& database,
+                                                              std::string_view sequence,
+                                                              MonotonicTime deadline) {
+  if (database.family() == Family::kMariadb) {
+    return ReadRows(database, sequence,
+                    {"next_not_cached_value", "'true'", "increment", "cycle_option"}, deadline);
+  }
+  return database.Read(
+      fmt::format("SELECT CAST(last_value AS TEXT), CAST(is_called AS TEXT), CAST(seqincrement AS "
+                  "TEXT), CAST(seqcycle AS TEXT) FROM {} AS s JOIN pg_catalog.pg_sequence AS q ON "
+                  "q.seqrelid = s.tableoid",
+                  database.QuoteTable(sequence)),
+      deadline);
+}
+
+// Types of which the largest value is the largest number, and whole or seen not to be. Of SQLite,
+// what a single value is; it has texts above all numbers.
+constexpr std::array<std::string_view, 9> kWholeTypes = {
+    "smallint", "integer",   "bigint", "numeric",  // PostgreSQL
+    "tinyint",  "mediumint", "int",    "decimal",  // MariaDB; "integer": SQLite
+    "null"};
+
+// A text as a statement of MariaDB has it, whatever is in it and however the server reads quotes.
+std::string MariadbText(std::string_view text) {
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+  return fmt::format("CONVERT(x'{}' USING utf8)", HexEncode({bytes, text.size()}));
+}
+
+// The type of a column that is there.
+Result<std::string> ReadType(ForeignDatabase& database, std::string_view table,
+                             std::string_view column, MonotonicTime deadline) {
+  std::string sql;
+  if (database.family() == Family::kMariadb) {
+    const std::size_t dot = table.find('.');
+    const bool here = dot == std::string_view::npos;
+    sql = fmt::format(
+        "SELECT CAST(data_type AS CHAR) FROM information_schema.columns WHERE table_schema = {} "
+        "AND table_name = {} AND column_name = {}",
+        here ? "DATABASE()" : MariadbText(table.substr(0, dot)),
+        MariadbText(here ? table : table.substr(dot + 1)), MariadbText(column));
+  } else {
+    // Of an empty table, too.
+    const bool postgres = database.family() == Family::kPostgres;
+    sql = fmt::format("SELECT CAST({}(MAX({})) AS TEXT) FROM {}", postgres ? "pg_typeof" : "typeof",
+                      database.Quote(column), database.QuoteTable(table));
+  }
+  const auto rows = database.Read(sql, deadline);
+  if (!rows.ok()) return rows.status();
+  return rows->empty() ? "unknown" : rows->front().front();
 }
 
 }  // namespace
@@ -112,16 +169,27 @@ Result<Successor> ReadSequence(ForeignDatabase& database, std::string_view seque
                   "SQLite has no sequences; import the column that they "
                   "went to with: keymill import max");
   }
-  // What sessions hold in their caches lies below. The value behind the last one is not told by
-  // PostgreSQL; it is the next one if nothing was taken yet.
-  const auto rows =
-      postgres ? ReadRows(database, sequence, {"last_value", "is_called"}, deadline)
-               : ReadRows(database, sequence, {"next_not_cached_value", "'true'"}, deadline);
+  const auto rows = ReadSequenceRow(database, sequence, deadline);
   if (!rows.ok()) return rows.status();
   if (rows->size() != 1) {
     return Status(Code::kInvalidArgument, fmt::format("{} is no sequence", sequence));
   }
   const std::vector<std::string>& row = rows->front();
+  if (row[2].starts_with('-')) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{} counts down, and a keyspace counts up: import the column that "
+                              "its numbers went to with keymill import max",
+                              sequence));
+  }
+  if (row[3] == "true" || row[3] == "1") {
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("{} begins anew at its end (CYCLE), and may have given out numbers "
+                    "above its value: import the column that they went to with keymill "
+                    "import max; or, if it has never come to its end, turn that off with "
+                    "ALTER SEQUENCE {} {}, and import it then",
+                    sequence, database.QuoteTable(sequence), postgres ? "NO CYCLE" : "NOCYCLE"));
+  }
   const Result<std::uint64_t> value = ParseNumber(row[0], fmt::format("the value of {}", sequence));
   if (!value.ok()) return value.status();
   const bool taken = postgres && row[1] == "true";
@@ -134,9 +202,26 @@ Result<Successor> ReadColumn(ForeignDatabase& database, std::string_view table,
   const std::string max_of = fmt::format("MAX({})", database.Quote(column));
   const auto rows = ReadRows(database, table, {max_of.c_str()}, deadline);
   if (!rows.ok()) return rows.status();
-  const std::string& text = rows->front().front();
+  const Result<std::string> type = ReadType(database, table, column, deadline);
+  if (!type.ok()) return type.status();
+  if (std::find(kWholeTypes.begin(), kWholeTypes.end(), *type) == kWholeTypes.end()) {
+    const bool mariadb = database.family() == Family::kMariadb;
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("{} of {} is of type {}: only of a column of whole numbers is the "
+                    "largest value the last one (as text, 9 comes behind 10). Name a view "
+                    "of it with CAST({} AS {}), or take its values over with keymill "
+                    "import codes",
+                    column, table, *type, database.Quote(column), mariadb ? "SIGNED" : "BIGINT"));
+  }
+  std::string_view text = rows->front().front();
   if (text.empty()) {
     return Successor{std::string(table), Continue(1), fmt::format("{} is empty", table)};
+  }
+  // A number with places behind the point that are not used.
+  const std::size_t point = text.find('.');
+  if (point != std::string_view::npos && text.find_first_not_of('0', point + 1) == text.npos) {
+    text = text.substr(0, point);
   }
   const Result<std::uint64_t> max = ParseNumber(text, fmt::format("the largest {}", column));
   if (!max.ok()) return max.status();

@@ -35,11 +35,12 @@ Result<std::vector<Successor>> ReadLeaf(embed::ForeignDatabase& database, Monoto
 // Everything up to max_id may be given out.
 Result<std::vector<Successor>> ReadTinyid(embed::ForeignDatabase& database, MonotonicTime deadline);
 
-// A sequence of PostgreSQL or MariaDB, those numbers included that sessions hold in a cache.
+// A sequence of PostgreSQL or MariaDB, those numbers included that sessions hold in a cache. One
+// that counts down, or begins anew at its end, is refused.
 Result<Successor> ReadSequence(embed::ForeignDatabase& database, std::string_view sequence,
                                MonotonicTime deadline);
 
-// The largest value of a column.
+// The largest value of a column, which has to be of a type of whole numbers.
 Result<Successor> ReadColumn(embed::ForeignDatabase& database, std::string_view table,
                              std::string_view column, MonotonicTime deadline);
 

@@ -41,11 +41,17 @@ class Import(ScenarioTest):
         self.assertFalse(keys & {forge_key(counter) for counter in range(3000)})
 
     def test_what_cannot_be_taken_over_is_refused_with_a_reason(self):
-        sqlite3.connect(self.directory / "empty.db").execute("CREATE TABLE t (id TEXT)").close()
+        database = sqlite3.connect(self.directory / "empty.db")
+        database.execute("CREATE TABLE t (id TEXT)")
+        database.execute("CREATE TABLE texts (id)")
+        database.execute("INSERT INTO texts VALUES ('9'), (10)")
+        database.commit()
+        database.close()
         cases = (
             (("forge", "nowhere.db"), 1, "there is no such database"),
             (("forge", "empty.db"), 1, "range_counters"),
             (("max", "sqlite:empty.db", "t", "nothing", "k"), 1, "nothing"),
+            (("max", "sqlite:empty.db", "texts", "id", "k"), 2, "of type text"),
             (("max", "redis://127.0.0.1/0", "t", "id", "k"), 2, "postgres://"),
             (("sequence", "sqlite:empty.db", "s", "k"), 2, "SQLite has no sequences"),
             (("codes", "nowhere.txt", "k"), 1, "cannot be read"),

@@ -52,6 +52,13 @@ class Target:
             raise RuntimeError(f"keymill {' '.join(map(str, words))}: {done.stderr}")
         return done.stdout
 
+    def refuses(self, source, said, *words):
+        """Without making anything."""
+        done = run_keymill("import", *words, "refused", "--store", self.store, "--data-dir",
+                           self.data_dir, cwd=self.directory, env={"KEYMILL_KEYSPACES": "{}"})
+        self.checks.that(done.returncode == 2 and said in done.stderr,
+                         f"{source} is refused: {done.stderr.strip()}")
+
     def take_over(self, source, keyspace, issued, *words, stdin=None):
         """Imports, again as after a crash, and mints."""
         dry = self.run("import", *words, "--dry-run", stdin=stdin)
@@ -142,6 +149,18 @@ def from_mariadb(target, server, ids):
     issued = {row[0] for row in query("SELECT `order id` FROM `my orders`")}
     target.take_over("a column of MariaDB", "mine", issued, "max", url, "my orders", "order id",
                      "mine")
+    query("CREATE TABLE texts (id varchar(20), price decimal(10,2))")
+    query("INSERT INTO texts VALUES ('9', 10), ('10', 9)")
+    query("CREATE VIEW numbers_of_texts AS SELECT CAST(id AS SIGNED) AS id FROM texts")
+    target.refuses("a column of texts", "CAST(`id` AS SIGNED)", "max", url, "texts", "id")
+    target.take_over("a view of texts", "viewed", {"9", "10"}, "max", url, "numbers_of_texts", "id",
+                     "viewed")
+    target.take_over("decimals", "decimals", {"9", "10"}, "max", url, "source.texts", "price",
+                     "decimals")
+    query("CREATE SEQUENCE down START WITH 100 MINVALUE 1 MAXVALUE 100 INCREMENT BY -1")
+    query("CREATE SEQUENCE round MAXVALUE 100 CYCLE")
+    target.refuses("a sequence that counts down", "import max", "sequence", url, "down")
+    target.refuses("a sequence that goes round", "NOCYCLE", "sequence", url, "round")
 
 
 def from_postgres(target, server, ids):
@@ -156,6 +175,17 @@ def from_postgres(target, server, ids):
     issued = set(server.sql("SELECT id FROM shop.\"Orders\""))
     target.take_over("a column of PostgreSQL", "pg-orders", issued, "max", url, "shop.Orders", "id",
                      "pg-orders")
+    server.sql("CREATE TABLE texts (id varchar(20), price numeric(10,2)); INSERT INTO texts VALUES "
+               "('9', 10), ('10', 9); CREATE VIEW numbers_of_texts AS SELECT CAST(id AS bigint) AS "
+               "id FROM texts; CREATE SEQUENCE down START 100 MINVALUE 1 MAXVALUE 100 INCREMENT BY "
+               "-1; CREATE SEQUENCE round MAXVALUE 100 CYCLE")
+    target.refuses("a column of texts", 'CAST("id" AS BIGINT)', "max", url, "texts", "id")
+    target.take_over("a view of texts", "pg-viewed", {"9", "10"}, "max", url, "numbers_of_texts",
+                     "id", "pg-viewed")
+    target.take_over("decimals", "pg-decimals", {"9", "10"}, "max", url, "texts", "price",
+                     "pg-decimals")
+    target.refuses("a sequence that counts down", "import max", "sequence", url, "down")
+    target.refuses("a sequence that goes round", "NO CYCLE", "sequence", url, "round")
 
 
 def from_sqlite(target, ids):
