@@ -115,6 +115,12 @@ Status ImportOthers(KeyRegister& keys, Keyspace& keyspace, const std::vector<std
 
 }  // namespace
 
+bool IsImported(const KeyRow& row) {
+  if (row.state != KeyState::kUsed) return false;
+  // What a pool had ready, and an import has withdrawn, nobody ever took.
+  return row.owner == kImported || (row.instance.empty() && row.token.empty());
+}
+
 Result<Recipe> RecipeForCodes(Recipe recipe, const std::vector<std::string>& codes) {
   switch (recipe.kind) {
     case Kind::kPool:

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "keymill/key_table.h"
 #include "keymill/keyspace.h"
 #include "keymill/status.h"
 
@@ -38,5 +39,9 @@ Result<Recipe> RecipeForCodes(Recipe recipe, const std::vector<std::string>& cod
 Result<CodeImport> ImportCodes(KeyRegister& keys, Keyspace& keyspace,
                                const std::vector<std::string>& codes,
                                const std::function<void(std::uint64_t)>& progress = {});
+
+// Whether a row of a pool is a code that was imported: another service has given it out, and
+// whoever has it never heard of this keyspace.
+bool IsImported(const KeyRow& row);
 
 }  // namespace keymill::mint

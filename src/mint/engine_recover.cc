@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "keys/recipe_text.h"
+#include "mint/code_import.h"
 #include "mint/engine.h"
 #include "mint/worker_leases.h"
 
@@ -199,7 +200,10 @@ Status Engine::RaiseGenerations(KeyRegister& keys, const Keyspace& keyspace, std
     Result<KeyTable::Page> page = keys.List(keyspace, query);
     if (!page.ok()) return page.status();
     KeyMatch match{.state = KeyState::kUsed, .since_until_ms = now_ms - 1};
-    for (KeyRow& row : page->rows) match.keys.push_back(std::move(row.key));
+    for (KeyRow& row : page->rows) {
+      // An end would bring it back into the pool one day.
+      if (!IsImported(row)) match.keys.push_back(std::move(row.key));
+    }
     query.cursor = std::move(page->cursor);
     if (match.keys.empty()) continue;
     // Repeated, it finds nothing of what it has changed: those are used since now.

@@ -113,6 +113,8 @@ TEST_F(PoolRollbackTest, ARecoveryLetsNoKeyExpireEarly) {
   recipe.expires_s = 1'000;
   auto engine = StartOnFile();
   const auto key = Get(*engine, MakePool(*engine, recipe, 1), 1);
+  const std::string imported = "another";
+  ASSERT_TRUE(engine->Import("k", recipe, {imported}, {}).ok());
   Backup();
   clock_.Advance(std::chrono::seconds(1'100));
   engine->StepForTest();
@@ -125,6 +127,8 @@ TEST_F(PoolRollbackTest, ARecoveryLetsNoKeyExpireEarly) {
   ASSERT_TRUE(engine->Recover("k").ok());
   EXPECT_EQ(RowOf(*engine, key[0]).state, KeyState::kUsed);
   EXPECT_EQ(RowOf(*engine, key[0]).expires_at_ms, clock_.WallMs() + 1'000'000);
+  EXPECT_EQ(RowOf(*engine, imported).state, KeyState::kUsed);
+  EXPECT_EQ(RowOf(*engine, imported).expires_at_ms, 0) << "it is never given out here";
 }
 
 // As long as it is not through, nobody gets a key.

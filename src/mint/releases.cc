@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "mint/code_import.h"
 #include "mint/keyspace.h"
 
 namespace keymill::mint {
@@ -35,6 +36,10 @@ Result<Release> ReleaseKey(KeyRegister& keys, const Keyspace& keyspace, std::str
       ReleaseVerdict::kNotUsed,
       fmt::format("the key is {}, and only a used one can be released", KeyStateName(row.state))};
   if (row.state != KeyState::kUsed) return not_used;
+  if (IsImported(row)) {
+    return Release{ReleaseVerdict::kNeverRecycled,
+                   "the key was imported: another service gave it out, and it is never recycled"};
+  }
   // The generation as it was found, whether asked for or not: the key may live its next life by
   // now.
   const std::int64_t now_ms = keys.NowMs();

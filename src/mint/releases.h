@@ -23,7 +23,7 @@ enum class ReleaseVerdict : std::uint8_t {
   kUnknown,          // The keyspace has no such key.
   kNotUsed,          // Nobody has it: it is available, or was released before.
   kOtherGeneration,  // It is in another life than the caller thinks.
-  kNeverRecycled,    // This keyspace does not take keys back.
+  kNeverRecycled,    // This keyspace does not take keys back, or the key was imported.
 };
 
 struct Release {

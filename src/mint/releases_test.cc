@@ -2,6 +2,10 @@
 
 #include "mint/releases.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,6 +50,28 @@ TEST_F(ReleasesTest, OnlyWhatSomebodyHasCanBeReleased) {
   EXPECT_EQ(ReleaseOf(*engine, "no-such").verdict, ReleaseVerdict::kUnknown);
   ASSERT_EQ(engine->ClaimKey("k", "my-alias", "ann")->verdict, ClaimVerdict::kClaimed);
   EXPECT_EQ(ReleaseOf(*engine, "my-alias").verdict, ReleaseVerdict::kNotUsed);
+}
+
+// Whether the pool had it ready or not: whoever has it got it elsewhere.
+TEST_F(ReleasesTest, WhatWasImportedIsNeverReleased) {
+  const auto engine = StartShared();
+  const auto keys = Get(*engine, MakePool(*engine, Recycling(), 10), 2);
+  ASSERT_EQ(keys.size(), 2U);
+  Fill(*engine, 5);
+  std::vector<std::string> codes = {std::string(keys[0].size(), 'a')};
+  const auto stock = engine->ListKeys("k", {.state = KeyState::kAvailable});
+  ASSERT_TRUE(stock.ok());
+  for (const KeyRow& row : stock->rows) codes.push_back(row.key);
+  ASSERT_EQ(codes.size(), 6U);
+  std::sort(codes.begin(), codes.end());
+  ASSERT_TRUE(engine->Import("k", Recycling(), codes, {}).ok());
+  for (const std::string& code : codes) {
+    const Release release = ReleaseOf(*engine, code);
+    EXPECT_EQ(release.verdict, ReleaseVerdict::kNeverRecycled) << code;
+    EXPECT_THAT(release.detail, HasSubstr("imported"));
+    EXPECT_EQ(RowOf(*engine, code).state, KeyState::kUsed);
+  }
+  EXPECT_EQ(ReleaseOf(*engine, keys[1]).verdict, ReleaseVerdict::kReleased);
 }
 
 TEST_F(ReleasesTest, AnotherGenerationIsNotReleased) {
