@@ -138,8 +138,10 @@ void RespCommandReader::Fail(std::string_view detail) {
 // Whether the line is whole. Its LF is taken; the CR before it is not part of it.
 bool RespCommandReader::TakeLine(std::string_view& input) {
   const std::size_t end = std::min(input.find('\n'), input.size());
-  // One more for the CR.
-  if (end > limits_.line_max + 1 - std::min(line_.size(), limits_.line_max + 1)) {
+  const std::size_t size = line_.size() + end;
+  // One more for the CR, and nothing else.
+  const bool cr = end > 0 ? input[end - 1] == '\r' : line_.ends_with('\r');
+  if (size > limits_.line_max + (cr ? 1 : 0)) {
     Fail(state_ == State::kInline ? "Protocol error: too big inline request"
                                   : "Protocol error: too big count string");
     return false;
@@ -170,12 +172,12 @@ RespCommandReader::Outcome RespCommandReader::OnByte(char c) {
     }
   } else if (state_ == State::kWordCr) {
     if (c != '\r') {
-      Fail("Protocol error: expected CRLF");
+      Fail("Protocol error: invalid bulk length");  // The word is longer or shorter than it said.
     } else {
       state_ = State::kWordLf;
     }
   } else if (c != '\n') {
-    Fail("Protocol error: expected CRLF");
+    Fail("Protocol error: invalid bulk length");
   } else {
     places_.back().second = data_.size();
     if (--words_left_ == 0) return Whole();

@@ -66,7 +66,8 @@ TEST(RespCommandReaderTest, WhatIsNoCommandIsRefused) {
   EXPECT_THAT(ReadIn("*x\r\n", {}).detail, HasSubstr("invalid multibulk length"));
   EXPECT_THAT(ReadIn("*1\r\n:1\r\n", {}).detail, HasSubstr("expected '$'"));
   EXPECT_THAT(ReadIn("*1\r\n$-1\r\n", {}).detail, HasSubstr("invalid bulk length"));
-  EXPECT_THAT(ReadIn("*1\r\n$1\r\nab", {}).detail, HasSubstr("expected CRLF"));
+  EXPECT_THAT(ReadIn("*1\r\n$1\r\nab", {}).detail, HasSubstr("invalid bulk length"));
+  EXPECT_THAT(ReadIn("*1\r\n$1\r\na\rb", {}).detail, HasSubstr("invalid bulk length"));
   EXPECT_THAT(ReadIn("*1\n", {}).detail, HasSubstr("expected CRLF"));
   EXPECT_THAT(ReadIn("a \"b\r\n", {}).detail, HasSubstr("unbalanced quotes"));
   EXPECT_THAT(ReadIn("a \"b\"c\r\n", {}).detail, HasSubstr("unbalanced quotes"));
@@ -75,7 +76,12 @@ TEST(RespCommandReaderTest, WhatIsNoCommandIsRefused) {
 TEST(RespCommandReaderTest, LimitsHold) {
   const RespCommandLimits limits{.line_max = 8, .words_max = 2, .word_max = 5, .total_max = 8};
   EXPECT_EQ(ReadIn("12345678\r\n", {}, limits).detail, "");
-  EXPECT_THAT(ReadIn("1234567890", {}, limits).detail, HasSubstr("too big inline"));
+  for (const std::string_view line : {"123456789", "123456789\n", "12345678\rx", "123456789\r\n"}) {
+    EXPECT_THAT(ReadIn(line, {}, limits).detail, HasSubstr("too big inline")) << line;
+  }
+  for (const std::string_view line : {"12345678", "12345678\r"}) {
+    EXPECT_EQ(ReadIn(line, {}, limits).detail, "") << line;
+  }
   EXPECT_THAT(ReadIn("a b c\r\n", {}, limits).detail, HasSubstr("too big inline"));
   EXPECT_THAT(ReadIn("*3\r\n", {}, limits).detail, HasSubstr("invalid multibulk"));
   EXPECT_THAT(ReadIn("*1\r\n$6\r\n", {}, limits).detail, HasSubstr("invalid bulk"));

@@ -301,10 +301,10 @@ TEST_F(RespSessionTest, WhatIsNoCommandEndsTheConnection) {
            {"*1\r\n$-1\r\n", bulk},
            {"*1\r\n$999999999999\r\n", bulk},
            {"*1\r\n$65537\r\n", bulk},
-           {"*1\r\n$5\r\nabc\r\nxy", "-ERR Protocol error: expected CRLF\r\n"},
+           {"*1\r\n$5\r\nabc\r\nxy", bulk},
            {"*2\r\n$4\r\nPING\r\n:1\r\n", "-ERR Protocol error: expected '$'\r\n"},
            {"*2\r\n$4\r\nPING\r\n+1\r\n", "-ERR Protocol error: expected '$'\r\n"},
-           {std::string(64 * 1024 + 2, 'x'), "-ERR Protocol error: too big inline request\r\n"},
+           {std::string(64 * 1024 + 1, 'x'), "-ERR Protocol error: too big inline request\r\n"},
            {"PING \"a\r\n", "-ERR Protocol error: unbalanced quotes in request\r\n"}}) {
     EXPECT_EQ(Answer("PING\r\n" + bytes), "+PONG\r\n" + expected) << bytes.substr(0, 40);
     EXPECT_TRUE(closed_) << bytes.substr(0, 40);
