@@ -2,6 +2,7 @@
 
 #include "net/connection.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -68,7 +69,12 @@ bool Connection::idle() const {
   return state_ == State::kReading && !in_request_ && input_.empty();
 }
 
-MonotonicTime Connection::idle_since() const { return deadline_ - endpoint_.idle_timeout; }
+std::chrono::milliseconds Connection::idle_timeout() const {
+  return holding_ ? std::min(endpoint_.holding_timeout, endpoint_.idle_timeout)
+                  : endpoint_.idle_timeout;
+}
+
+MonotonicTime Connection::idle_since() const { return deadline_ - idle_timeout(); }
 
 bool Connection::in_flight() const {
   return !idle() && state_ != State::kLingering && state_ != State::kClosed;
@@ -149,7 +155,7 @@ void Connection::AwaitInput() {
   if (in_request_) {
     deadline_ = request_until_;
   } else {
-    SetDeadline(endpoint_.idle_timeout);
+    SetDeadline(idle_timeout());
   }
   WatchFor(kReadable);
 }
@@ -196,10 +202,11 @@ void Connection::WorkOnKept() {
 }
 
 void Connection::Follow(const Step& step) {
-  if (step.in_request && (!in_request_ || step.consumed > 0)) {
+  if (step.in_request && (!in_request_ || step.new_request)) {
     request_until_ = loop_.now() + endpoint_.request_timeout;
   }
   in_request_ = step.in_request;
+  holding_ = step.holding;
   want_ = step.want;
   if (want_ == Want::kWake) {
     state_ = State::kWaiting;

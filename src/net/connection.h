@@ -77,6 +77,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   // Writes what it can; the rest is kept. False when the connection is gone.
   bool Write(std::string_view output);
   void SetDeadline(std::chrono::milliseconds after);
+  [[nodiscard]] std::chrono::milliseconds idle_timeout() const;
   void WatchFor(std::uint32_t events);
   // Closes our side, and the connection once the peer has closed its own or had time to.
   void Finish();
@@ -90,6 +91,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   State state_ = State::kReading;
   Want want_ = Want::kInput;
   bool in_request_ = false;
+  bool holding_ = false;
   std::uint32_t watched_ = kReadable;
   MonotonicTime deadline_;       // Of the present state; none in kWaiting.
   MonotonicTime request_until_;  // When the request that has begun must be here.

@@ -28,9 +28,10 @@ struct Endpoint {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0 picks a free one.
 
-  std::chrono::milliseconds request_timeout{10'000};  // From its first byte to its header's end.
-  std::chrono::milliseconds idle_timeout{60'000};     // Between requests.
-  std::chrono::milliseconds write_timeout{30'000};    // A reader that takes nothing.
+  std::chrono::milliseconds request_timeout{10'000};   // From its first byte to its header's end.
+  std::chrono::milliseconds idle_timeout{60'000};      // Between requests.
+  std::chrono::milliseconds holding_timeout{120'000};  // The same, of one that keeps something.
+  std::chrono::milliseconds write_timeout{30'000};     // A reader that takes nothing.
 
   // What a connection over the limit is told before it is closed.
   std::string busy_answer = {};

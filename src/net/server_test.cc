@@ -97,8 +97,32 @@ TEST(ServerTest, ARequestThatDoesNotArriveIsTimedOutHoweverItDrips) {
   Client client(server->port());
   ASSERT_TRUE(client.Send("echo first\necho "));
   EXPECT_EQ(client.ReadLine(), "first\n");
-  for (int i = 0; i < 200 && !client.Readable(20ms); ++i) client.Send("x");
+  int drips = 0;
+  for (; drips < 200 && !client.Readable(20ms); ++drips) client.Send("x");
+  EXPECT_LT(drips, 200);
   EXPECT_EQ(client.ReadToEnd(), "too slow\n");
+}
+
+TEST(ServerTest, ASessionThatTakesWhatDripsGetsNoMoreTime) {
+  Shared shared;
+  const auto server = StartServer(shared, {.request_timeout = 600ms});
+  Client client(server->port());
+  ASSERT_TRUE(client.Send("eat\necho "));
+  int drips = 0;
+  for (; drips < 200 && !client.Readable(20ms); ++drips) client.Send("x");
+  EXPECT_LT(drips, 200);
+  EXPECT_EQ(client.ReadToEnd(), "too slow\n");
+}
+
+TEST(ServerTest, WhoKeepsSomethingIsIdleForAShorterTime) {
+  Shared shared;
+  const auto server = StartServer(shared, {.holding_timeout = 50ms});
+  Client idle(server->port());
+  Client holding(server->port());
+  ASSERT_TRUE(holding.Send("hold\necho held\n"));
+  EXPECT_EQ(holding.ReadToEnd(), "held\n");
+  ASSERT_TRUE(idle.Send("echo there\n"));
+  EXPECT_EQ(idle.ReadLine(), "there\n");
 }
 
 // The loop stood still, and all deadlines have passed: who has sent its request is answered.

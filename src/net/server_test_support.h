@@ -68,7 +68,8 @@ struct Shared {
 
 // Answers every line: "echo X" with X, "big N" with N bytes in pieces, "park" once it is
 // woken, "nap N" after N ms, "block" once the test lets it (the loop stands still until
-// then), "quit" with "bye" and the end of the connection.
+// then), "quit" with "bye" and the end of the connection. After "hold" it says that it keeps
+// something; after "eat" it takes the beginnings of lines, too, and forgets them.
 class LineSession final : public Session {
  public:
   LineSession(Shared& shared, Waker waker) : shared_(shared), waker_(std::move(waker)) {
@@ -108,12 +109,19 @@ class LineSession final : public Session {
     }
     const bool rest = consumed < input.size();
     if (draining_ && !rest && consumed > 0) return {.consumed = consumed, .want = Want::kClose};
-    return {.consumed = consumed, .want = Want::kInput, .in_request = rest};
+    const bool began = consumed > 0 || !std::exchange(begun_, rest);
+    return {.consumed = eats_ ? input.size() : consumed,
+            .want = Want::kInput,
+            .in_request = rest,
+            .new_request = began,
+            .holding = holds_};
   }
 
   void Answer(std::string_view line, std::string& output) {
     if (line.starts_with("big ")) left_ = Number(line.substr(4));
     if (line.starts_with("echo ")) output.append(line.substr(5)).append("\n");
+    if (line == "hold") holds_ = true;
+    if (line == "eat") eats_ = true;
     if (line == "block") {
       shared_.entered.Raise();
       shared_.release.Await();
@@ -143,6 +151,9 @@ class LineSession final : public Session {
   Shared& shared_;
   const Waker waker_;
   std::size_t left_ = 0;
+  bool holds_ = false;
+  bool eats_ = false;
+  bool begun_ = false;  // A line.
   bool parked_ = false;
   bool draining_ = false;
 };

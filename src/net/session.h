@@ -27,8 +27,14 @@ enum class Want : std::uint8_t {
 struct Step {
   std::size_t consumed = 0;  // Bytes of the input that need not be shown again.
   Want want = Want::kInput;
-  // Whether the bytes that are left over begin a request, which then has to arrive in time.
+  // Whether a request has begun and is not whole, which then has to arrive in time: it is among the
+  // bytes that are left over, or the session has taken them.
   bool in_request = false;
+  // With in_request: whether it began in this call. Its time counts from there, however it drips.
+  bool new_request = false;
+  // Whether the session keeps something for requests to come: the connection may not be idle as
+  // long as one that costs nothing.
+  bool holding = false;
   std::optional<MonotonicTime> wake_at = {};  // With kWake: the latest moment to be called.
 };
 

@@ -155,7 +155,9 @@ net::Step HttpSession::AwaitRest(std::string_view input, std::size_t consumed,
                                  std::string& output) {
   if (reader_.TakeExpectation()) output += "HTTP/1.1 100 Continue\r\n\r\n";
   if (wire::EmptyLines(input.substr(consumed)) == input.size() - consumed) consumed = input.size();
-  return {.consumed = consumed, .want = net::Want::kInput, .in_request = consumed < input.size()};
+  return {.consumed = consumed,
+          .want = net::Want::kInput,
+          .in_request = consumed<input.size(), .new_request = consumed> 0};
 }
 
 Progress HttpSession::AnswerRepeats(std::string_view input, std::size_t& size,

@@ -81,6 +81,8 @@ net::Step RespSession::Work(std::string_view input, std::string& output) {
     if (parked && !closing_ && !input.empty()) return {.consumed = 0, .want = net::Want::kFlush};
   }
   std::size_t consumed = 0;
+  bool between_seen =
+      !reader_.in_command();  // Whether what is begun in the end began in this call.
   while (!closing_ && consumed < input.size() && output.size() < kOutputHigh) {
     std::string_view rest = input.substr(consumed);
     if (const std::size_t repeated = AnswerRepeats(rest, output); repeated > 0) {
@@ -92,6 +94,7 @@ net::Step RespSession::Work(std::string_view input, std::string& output) {
     const Outcome outcome = reader_.Read(rest);
     consumed = input.size() - rest.size();
     if (outcome == Outcome::kNeedMore) break;
+    between_seen = true;
     if (outcome == Outcome::kMalformed) {
       command_ = nullptr;
       closing_ = true;
@@ -109,7 +112,9 @@ net::Step RespSession::Work(std::string_view input, std::string& output) {
   const bool more = consumed < input.size();
   return {.consumed = consumed,
           .want = more ? net::Want::kFlush : net::Want::kInput,
-          .in_request = reader_.in_command()};
+          .in_request = reader_.in_command(),
+          .new_request = between_seen,
+          .holding = !queue_.empty()};
 }
 
 net::Step RespSession::StepFor(Progress progress, std::size_t consumed) {

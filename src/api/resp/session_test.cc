@@ -365,6 +365,26 @@ TEST_F(RespSessionTest, ABegunCommandHasToArriveInTime) {
   EXPECT_EQ(last, "-ERR Protocol error: the command did not arrive in time\r\n");
 }
 
+// However it drips: what was begun before gets no more time.
+TEST_F(RespSessionTest, OnlyANewCommandHasItsTimeAnew) {
+  client_.Send("PING\r\n*2\r\n$4\r\nEC");
+  EXPECT_TRUE(client_.step().in_request && client_.step().new_request);
+  client_.Send("HO\r\n$3\r\na");
+  EXPECT_TRUE(client_.step().in_request);
+  EXPECT_FALSE(client_.step().new_request);
+  client_.Send("bc\r\n*1\r\n");
+  EXPECT_TRUE(client_.step().in_request && client_.step().new_request);
+}
+
+TEST_F(RespSessionTest, CommandsThatWaitForExecAreHeld) {
+  client_.Send("MULTI\r\n");
+  EXPECT_FALSE(client_.step().holding);
+  client_.Send("PING\r\n");
+  EXPECT_TRUE(client_.step().holding);
+  client_.Send("EXEC\r\n");
+  EXPECT_FALSE(client_.step().holding);
+}
+
 TEST_F(RespSessionTest, ADrainAnswersWhatHasCome) {
   client_.session().OnDrain();
   client_.Send(Bytes({"INCR", "orders"}) + Bytes({"INCR", "orders"}));
