@@ -305,6 +305,21 @@ class Servers(ScenarioTest):
         self.assertLess(time.monotonic() - began, 8)
         self.assertIn("gRPC calls were cut off", server.log())
 
+    def test_a_reader_that_takes_nothing_is_cut_off(self):
+        server, client = self.start()
+        call = client.begin("MintStream", count=100_000_000)
+        next(call)
+        scenario_grpc.stalled(server)
+        began = time.monotonic()
+        await_that(lambda: server.metric("keymill_requests_total", method="MintStream",
+                                         status="CANCELLED") == 1, "the stream has ended", 60)
+        self.assertGreater(time.monotonic() - began, 15, "an honest slow reader was cut off")
+        with self.assertRaises(grpc.RpcError) as caught:
+            for _ in call:
+                pass
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.CANCELLED)
+        self.assertEqual(len(client.call("Mint").keys), 1)
+
     def test_a_store_that_cannot_be_reached(self):
         folder = self.directory / "data"
         folder.mkdir()

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -58,11 +59,15 @@ class BackendHost final : public Host {
   Problem Overloaded() override;
   Problem Draining() override;
   std::string DefaultKeyspace() override { return default_keyspace_; }
+  std::chrono::milliseconds WriteTimeout() override { return write_timeout_.load(); }
   bool Ready() override;
   void Answered(Method method, int code) override { metrics_.Count(method, code); }
   void Log(Severity severity, std::string_view text) override;
 
   [[nodiscard]] const Metrics& metrics() const { return metrics_; }
+
+  // For tests.
+  void SetWriteTimeout(std::chrono::milliseconds timeout) { write_timeout_.store(timeout); }
 
  private:
   [[nodiscard]] std::string NameOr(std::string keyspace) const {
@@ -72,6 +77,7 @@ class BackendHost final : public Host {
 
   Backend& backend_;
   const std::string default_keyspace_;
+  std::atomic<std::chrono::milliseconds> write_timeout_{std::chrono::seconds(30)};
   Metrics metrics_;
 };
 

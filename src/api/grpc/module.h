@@ -22,7 +22,7 @@
 namespace keymill::api::grpc {
 
 // Grows with every change of this file: a module of another one is refused.
-inline constexpr int kInterface = 1;
+inline constexpr int kInterface = 2;
 
 enum class Method : std::uint8_t { kMint, kMintStream, kExplain, kClaim, kDerive, kListKeyspaces };
 inline constexpr std::size_t kMethodCount = static_cast<std::size_t>(Method::kListKeyspaces) + 1;
@@ -149,6 +149,8 @@ class Host {
   virtual Problem Draining() = 0;
 
   virtual std::string DefaultKeyspace() = 0;
+  // How long a stream goes on whose reader takes nothing.
+  virtual std::chrono::milliseconds WriteTimeout() = 0;
   // Whether new requests should come here.
   virtual bool Ready() = 0;
   virtual void Answered(Method method, int code) = 0;
@@ -176,7 +178,7 @@ class Server {
 // What the module has to offer. Null when it cannot listen at `address`: "127.0.0.1:0".
 using StartFunction = Server* (*)(const char* address, Host* host);
 inline constexpr const char* kStartName = "keymill_grpc_start";
-// "keymill 1.2.3, interface 1": what both sides were made from.
+// "keymill 1.2.3, interface 2": what both sides were made from.
 using BuildFunction = const char* (*)();
 inline constexpr const char* kBuildName = "keymill_grpc_build";
 inline constexpr const char* kModuleFile = "libkeymill_grpc.so";

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "api/grpc/server/stall_watch.h"
+
 namespace keymill::api::grpc {
 namespace {
 
@@ -66,7 +68,9 @@ class MintStreamReactor final : public ::grpc::ServerWriteReactor<v1::MintStream
  public:
   MintStreamReactor(Calls& calls, ::grpc::CallbackServerContext& context,
                     const v1::MintStreamRequest& request)
-      : Driver(calls, Method::kMintStream, context) {
+      : Driver(calls, Method::kMintStream, context),
+        watch_(std::make_shared<StallWatch>(host().WriteTimeout(),
+                                            [&context] { context.TryCancel(); })) {
     left_ = request.has_count() ? request.count() : 1;
     batch_ = request.has_batch() ? request.batch() : kBatchDefault;
     Problem refusal = host().CheckCount("count", left_, kStreamMax);
@@ -87,10 +91,12 @@ class MintStreamReactor final : public ::grpc::ServerWriteReactor<v1::MintStream
     AppendKeys(mint_->lines, *message_.mutable_keys());
     left_ -= mint_->taken;
     mint_->wanted = NextBatch();
+    watch_->WriteBegins();
     StartWrite(&message_);
     return false;
   }
   void OnWriteDone(bool ok) override {
+    watch_->WriteEnds();
     if (!ok) return End(::grpc::Status::CANCELLED);
     if (left_ == 0) return End(::grpc::Status::OK);
     if (stopping()) return End(StatusOfProblem(host().Draining()));
@@ -98,8 +104,13 @@ class MintStreamReactor final : public ::grpc::ServerWriteReactor<v1::MintStream
   }
   void DoFinish(::grpc::Status status) override { Finish(std::move(status)); }
   void OnCancel() override { Gone(); }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    watch_->Stop();
+    delete this;
+  }
 
+  // A write that nobody takes cannot be followed by a status: the stream is cut.
+  const std::shared_ptr<StallWatch> watch_;
   MintCall* mint_;
   std::uint64_t left_;
   std::uint32_t batch_;

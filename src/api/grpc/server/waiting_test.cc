@@ -137,5 +137,25 @@ TEST_F(GrpcWaitingTest, ACancelledStreamStops) {
   EXPECT_EQ(stream->Finish().error_code(), ::grpc::StatusCode::CANCELLED);
 }
 
+// However long it lasts, as long as it is read.
+TEST(GrpcStreamTest, OneWhoseReaderTakesNothingIsCutOff) {
+  GrpcWorld world;
+  world.host.SetWriteTimeout(std::chrono::seconds(1));
+  v1::MintStreamRequest request;
+  request.set_count(kStreamMax);
+  Context context;
+  auto stream = world.stub->MintStream(&context, request);
+  v1::MintStreamResponse message;
+  const MonotonicTime end = SystemClock().Monotonic() + milliseconds(1'500);
+  while (SystemClock().Monotonic() < end) ASSERT_TRUE(stream->Read(&message));
+  const MonotonicTime stopped = SystemClock().Monotonic();
+  while (world.Answered("MintStream", "CANCELLED") < 1) std::this_thread::yield();
+  EXPECT_GE(SystemClock().Monotonic() - stopped, milliseconds(500));
+  while (stream->Read(&message)) {
+  }
+  EXPECT_EQ(stream->Finish().error_code(), ::grpc::StatusCode::CANCELLED);
+  EXPECT_LT(world.Of("default").stats().issued, kStreamMax);
+}
+
 }  // namespace
 }  // namespace keymill::api::grpc
