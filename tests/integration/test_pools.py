@@ -15,10 +15,12 @@ from proof import ScenarioTest
 
 class Scenarios(ScenarioTest):
     def test_no_key_of_a_pool_comes_twice_from_killed_instances(self):
-        self.run_scenario(pool.drain, store="sqlite", audit="batch", keys=10_000, kills=3)
+        self.run_scenario(pool.drain, store="sqlite", audit="batch", keys=10_000, kills=4,
+                          all_every=2)
 
     def test_every_acknowledged_key_is_marked_used_after_a_kill(self):
-        self.run_scenario(pool.drain, store="sqlite", audit="key", keys=5_000, kills=3)
+        self.run_scenario(pool.drain, store="sqlite", audit="key", keys=20_000, kills=4,
+                          all_every=2)
 
 
 if __name__ == "__main__":

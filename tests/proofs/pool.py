@@ -27,9 +27,10 @@ def all_stores(checks, directory):
     figures = []
     for store in [only] if only else STORES:
         figures.append(drain(checks, make_folder(directory, f"{store}-batch"), store=store,
-                             audit="batch", keys=sized(2_000_000, 20_000), kills=sized(40, 8)))
+                             audit="batch", keys=sized(2_000_000, 20_000), kills=sized(40, 8),
+                             all_every=sized(20, 4)))
         figures.append(drain(checks, make_folder(directory, f"{store}-key"), store=store,
-                             audit="key", keys=sized(200_000, 10_000), kills=sized(40, 8)))
+                             audit="key", keys=sized(200_000, 30_000), kills=sized(40, 8)))
     return "; ".join(figures)
 
 

@@ -3,13 +3,14 @@
 // What the checks of pools need beside the servers: fills a pool, lists it whatever store it is in,
 // and measures what marking each key costs.
 //
-// Usage: pool_mint fill --store URL --data-dir DIR --keys N [--audit batch|key]
+// Usage: pool_mint fill --store URL --data-dir DIR --keys N [--audit batch|key] [--length DIGITS]
 //        pool_mint list --store URL --data-dir DIR
 //        pool_mint race --store URL --data-dir DIR --keys N [--threads 64] [--group 10000]
 //
-// All of them use the keyspace `codes`, and only those that must make it. `fill` prints how many
-// keys were added and met; `list` a line for each key, its state in front; `race` has `threads`
-// ask for one key at a time, marked in groups of up to `group`, and prints how long it took.
+// All of them use the keyspace `codes`, and only those that must make it: of base36 where there is
+// a length. `fill` prints how many keys were added and met; `list` a line for each key, its state in
+// front; `race` has `threads` ask for one key at a time, marked in groups of up to `group`, and
+// prints how long it took.
 
 #include <atomic>
 #include <charconv>
@@ -47,6 +48,10 @@ std::uint64_t NumberOf(std::string_view text) {
 keymill::Result<keymill::embed::Opened> Open(Flags& flags) {
   keymill::Recipe recipe = keymill::DefaultRecipe(keymill::Kind::kPool);
   if (flags["--audit"] == "key") recipe.audit = keymill::Audit::kKey;
+  if (const std::uint64_t length = NumberOf(flags["--length"]); length > 0) {
+    recipe.alphabet = "base36";
+    recipe.length = static_cast<std::uint32_t>(length);
+  }
   keymill::mint::EngineOptions engine;
   engine.pool.low = 0;
   engine.pool.group_max = static_cast<std::uint32_t>(NumberOf(flags["--group"]));
