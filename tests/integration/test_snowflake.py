@@ -15,8 +15,6 @@ import scenario_snowflake as snowflake
 from keymill_process import Server, run_keymill
 from proof import ScenarioTest
 
-EPOCH_MS = 1735689600000  # 2025-01-01
-
 
 class Scenarios(ScenarioTest):
     def test_a_sleeper_repeats_nothing(self):
@@ -44,7 +42,7 @@ class Answers(unittest.TestCase):
             self.assertEqual(told["kind"], "snowflake")
             self.assertEqual(told["worker"], 77)
             self.assertEqual(told["number"], key)
-            ms = (int(key) >> 22) + EPOCH_MS
+            ms = (int(key) >> 22) + snowflake.EPOCH_MS
             bounds = server.ask("GET", f"/v1/keyspaces/ids/bounds?from={ms}&to={ms + 1}").json
             self.assertLessEqual(int(bounds["first"]), int(key))
             self.assertGreaterEqual(int(bounds["last"]), int(key))

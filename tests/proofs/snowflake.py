@@ -20,10 +20,12 @@ def all_of_it(checks, directory):
     def run(name, scenario, **options):
         figures.append(scenario(checks, make_folder(directory, name), **options))
 
-    for store in ("sqlite", "postgres"):
+    for store, keys in (("sqlite", 100_000_000), ("postgres", 10_000_000)):
         run(f"many-{store}", snowflake.mint_many, store=store, threads=8, instances=4,
-            keys=sized(50_000_000, 100_000))
+            keys=sized(keys, 100_000))
     run("steps", snowflake.clock_steps, rounds=sized(3))
+    run("worker", snowflake.one_worker, rounds=sized(2))
+    run("ahead", snowflake.clock_ahead)
     run("frozen", snowflake.frozen, rounds=sized(5))
     run("ordinal", snowflake.one_ordinal, rounds=sized(5))
     run("crashes", snowflake.crashes, rounds=sized(10))

@@ -6,32 +6,57 @@ import json
 import os
 import signal
 import subprocess
+import sysconfig
 import time
 
 from keymill_process import Server, await_that, build_program
-from store_fleet import start_store, store_url
+from store_fleet import make_folder, start_store, store_url
 
 CONFIG = "keyspaces: {ids: {kind: snowflake}}\nrunway_target: 2s\n"
-FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+FAKETIME = f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}/faketime/libfaketime.so.1"
+EPOCH_MS = 1735689600000  # 2025-01-01
+WINDOW_SECONDS = 2  # Of time that an instance reserves; as runway_target in CONFIG.
 # What happens to the wall clock of a running process.
 STEPS = ("-0.001", "-0.005", "-0.128", "-1", "-1h", "-1d", "+1h", "+10y")
 
 
+def worker_of(key):
+    return int(key) >> 12 & 1023
+
+
+def seconds_of(key):
+    """The time that an id carries, as time.time() has it."""
+    return ((int(key) >> 22) + EPOCH_MS) / 1000
+
+
 class Ids:
-    """All ids that anybody has got. Each must come once."""
+    """All ids that anybody has got. Each must come once; and because two that make ids of the same
+    time and worker need not meet in the sequence, nobody may have a millisecond of another one."""
 
     def __init__(self):
         self.seen = set()
+        self.owners = {}  # Of a worker's milliseconds.
         self.repeated = 0
+        self.shared = set()
+        self.last = None
 
-    def add(self, keys):
+    def add(self, keys, owner):
         for key in keys:
             if key in self.seen:
                 self.repeated += 1
             self.seen.add(key)
+        for moment in {int(key) >> 12 for key in keys}:
+            if self.owners.setdefault(moment, owner) != owner:
+                self.shared.add(moment)
+        self.last = keys[-1]
 
     def __len__(self):
         return len(self.seen)
+
+    def check(self, checks, what):
+        checks.that(self.repeated == 0 and not self.shared,
+                    f"{what}: {len(self):,} ids, {self.repeated} came twice; {len(self.shared)} "
+                    f"of {len(self.owners):,} milliseconds of a worker were used by two")
 
 
 def answer(server, count):
@@ -44,10 +69,17 @@ def serves_within(server, ids, seconds, count=100):
     while time.monotonic() - began < seconds:
         got = answer(server, count)
         if got.status == 200:
-            ids.add(got.json["keys"])
+            ids.add(got.json["keys"], server.pid)
             return time.monotonic() - began
         time.sleep(0.01)
     return None
+
+
+def serve_for(server, ids, seconds):
+    """Some ids of as many milliseconds of that time as there are answers."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        serves_within(server, ids, 1, 10)
 
 
 def mint_many(checks, directory, *, store, threads, instances, keys):
@@ -95,13 +127,13 @@ def speed(checks, directory, *, workers, seconds, least=0.95):
 class ClockServer(Server):
     """A server whose wall clock a test can set."""
 
-    def __init__(self, directory, offset="+0", **options):
+    def __init__(self, directory, *flags, offset="+0"):
         self.offset_path = directory / "offset"
         self.set_clock(offset)
-        super().__init__(directory, config=CONFIG, env={
+        super().__init__(directory, *flags, config=CONFIG, env={
             "LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": str(self.offset_path),
             "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            "FAKETIME_DONT_RESET": "1"}, **options)
+            "FAKETIME_DONT_RESET": "1"})
 
     def set_clock(self, offset):
         """Relative to the real one: "-1h". The file changes at once, or not at all."""
@@ -134,54 +166,144 @@ def clock_steps(checks, directory, *, rounds):
                     checks.that(took is not None, f"{way}, {step}: it makes ids again"
                                 + (f" after {took:.2f} s" if took is not None else ""))
                     serves_within(server, ids, 5, 10_000)
+                    if step == "+1h":
+                        check_offset(checks, ids, 3600, way)
                     server.set_clock("+0")
                     if way == "running":
                         serves_within(server, ids, 5, 10_000)
-    checks.that(ids.repeated == 0, f"{len(ids):,} ids over {steps} steps of the clock, "
-                f"{ids.repeated} came twice")
+    ids.check(checks, f"{steps} steps of the clock")
     return f"{steps} steps of the clock, {len(ids):,} ids, 0 duplicates"
 
 
-def frozen(checks, directory, *, rounds):
-    """Stopped for longer than its time lasts, while another takes its place."""
+def check_offset(checks, ids, seconds, what):
+    """Whether its clock is another one at all: the newest id has that time."""
+    off = seconds_of(ids.last) - time.time()
+    checks.that(abs(off - seconds) < 60, f"{what}: the newest id is of {off:+,.0f} s, "
+                f"{seconds:+,} expected")
+
+
+def one_worker(checks, directory, *, rounds=1, steps=STEPS):
+    """Every step over a restart that comes back as the same worker: only the time that was reserved
+    keeps its ids from coming again, where another worker id would do so by itself."""
     ids = Ids()
-    shared = ["--data-dir", str(directory / "data"), "--store", f"sqlite:{directory}/keymill.db"]
+    refused = 0
+    for number in range(rounds):
+        for way in ("crash", "stop"):
+            for step in steps:
+                place = directory / f"{number}-{way}{step}"
+                place.mkdir()
+                with ClockServer(place, "--worker-id", "7") as server:
+                    refused += step_as_worker(checks, server, ids, way, step)
+    workers = {moment & 1023 for moment in ids.owners}
+    checks.that(workers == {7}, f"all ids are of worker 7: {workers}")
+    count = rounds * 2 * len(steps)
+    ids.check(checks, f"{count} restarts as the same worker")
+    return f"{count} restarts as one worker, {len(ids):,} ids, 0 duplicates, {refused} refusals"
+
+
+def step_as_worker(checks, server, ids, way, step):
+    """Returns whether it made no ids with that clock, which is right where it went far back."""
+    await_that(lambda: serves_within(server, ids, 1) is not None, "it makes ids")
+    serve_for(server, ids, 1.5)  # So that the longest step that is waited for leads into it.
+    if way == "crash":
+        server.kill()
+    else:
+        server.stop()
+    server.set_clock(step)
+    server.start()
+    far = step in ("-1h", "-1d")
+    # The time that a crash has left reserved has to pass first.
+    took = serves_within(server, ids, WINDOW_SECONDS if far else 4 * WINDOW_SECONDS)
+    if far:
+        told = answer(server, 1)
+        checks.that(took is None and told.status in (503, 507),
+                    f"worker 7, {way}, {step}: it makes no ids, and says: {told.text[:200]}")
+        server.set_clock("+0")
+        took = serves_within(server, ids, 4 * WINDOW_SECONDS)
+    elif step == "+1h" and took is not None:
+        check_offset(checks, ids, 3600, f"worker 7, {way}")
+    checks.that(took is not None, f"worker 7, {way}, {step}: it makes ids again"
+                + (f" after {took:.2f} s" if took is not None else f": {answer(server, 1).text}"))
+    serve_for(server, ids, 1.5)
+    return far
+
+
+def shared_store(directory):
+    return ["--data-dir", str(directory / "data"), "--store", f"sqlite:{directory}/keymill.db"]
+
+
+def frozen(checks, directory, *, rounds):
+    """Stopped for longer than its time lasts, while another takes its place and its worker id."""
+    ids = Ids()
     env = {"POD_NAME": "keymill-5"}
-    with Server(directory, *shared, config=CONFIG, env=env) as sleeper:
-        checks.that(serves_within(sleeper, ids, 5) is not None, "it makes ids")
-        for _ in range(rounds):
+    for number in range(rounds):
+        with Server(directory, *shared_store(directory), config=CONFIG, env=env) as sleeper:
+            checks.that(serves_within(sleeper, ids, 5) is not None, "it makes ids")
+            worker = worker_of(ids.last)
             os.kill(sleeper.pid, signal.SIGSTOP)
-            with Server(directory, *shared, env=env) as other:
-                time.sleep(2.5)  # Longer than runway_target.
-                checks.that(serves_within(other, ids, 5) is not None, "another makes ids")
+            time.sleep(WINDOW_SECONDS + 1)
+            with Server(directory, *shared_store(directory), env=env) as other:
+                took = serves_within(other, ids, 5)
+                checks.that(took is not None and worker_of(ids.last) == worker == 5,
+                            f"round {number}: another makes ids as worker {worker_of(ids.last)}, "
+                            f"the sleeper was {worker}")
                 os.kill(sleeper.pid, signal.SIGCONT)
                 for _ in range(20):
                     serves_within(sleeper, ids, 5, 5_000)
                     serves_within(other, ids, 5, 5_000)
-                other.stop()
-    checks.that(ids.repeated == 0, f"{rounds} times asleep: {len(ids):,} ids, {ids.repeated} came "
-                "twice")
+                codes = [other.stop(), sleeper.stop()]
+                checks.that(codes == [0, 0], f"both stop: {codes}")
+    ids.check(checks, f"{rounds} times asleep")
     return f"asleep {rounds} times: {len(ids):,} ids, 0 duplicates"
 
 
 def one_ordinal(checks, directory, *, rounds):
     """Two pods that both believe to be the third."""
     ids = Ids()
-    shared = ["--data-dir", str(directory / "data"), "--store", f"sqlite:{directory}/keymill.db"]
     env = {"POD_NAME": "keymill-3"}
-    for _ in range(rounds):
-        first = Server(directory, *shared, config=CONFIG, env=env).launch()
-        second = Server(directory, *shared, env=env).launch()
+    for number in range(rounds):
+        first = Server(directory, *shared_store(directory), config=CONFIG, env=env).launch()
+        second = Server(directory, *shared_store(directory), env=env).launch()
         with first, second:
+            workers = []
             for server in (first, second):
                 server.await_ready()
                 checks.that(serves_within(server, ids, 5) is not None, "it makes ids")
+                workers.append(worker_of(ids.last))
+            checks.that(workers.count(3) == 1, f"round {number}: they are workers {workers}")
             for _ in range(20):
                 serves_within(first, ids, 5, 5_000)
                 serves_within(second, ids, 5, 5_000)
-    checks.that(ids.repeated == 0, f"two pods with one ordinal, {rounds} times: {len(ids):,} ids, "
-                f"{ids.repeated} came twice")
+            # Gives the ordinal back for the next two.
+            codes = [first.stop(), second.stop()]
+            checks.that(codes == [0, 0], f"both stop: {codes}")
+    ids.check(checks, f"two pods with one ordinal, {rounds} times")
     return f"one ordinal twice, {rounds} times: {len(ids):,} ids, 0 duplicates"
+
+
+def clock_ahead(checks, directory, *, seconds=5):
+    """A clock an hour ahead of that of the store: no ids, unless somebody says that it is right."""
+    ids = Ids()
+    with contextlib.ExitStack() as stack:
+        store = ("--store", store_url(start_store(stack, directory, "postgres")))
+        place = make_folder(directory, "host")
+        with ClockServer(place, *store, offset="+1h") as server:
+            took = serves_within(server, ids, seconds, 1)
+            told = answer(server, 1)
+            checks.that(took is None and told.status == 503 and
+                        "accept_clock_ahead" in told.json["detail"],
+                        f"an hour ahead: {len(ids)} ids in {seconds} s, and it says: {told.text}")
+            server.set_clock("+0")
+            took = serves_within(server, ids, 10)
+            checks.that(took is not None, f"with the clock right it makes ids: {took}")
+            server.stop()
+        with ClockServer(place, *store, "--accept-clock-ahead", offset="+1h") as server:
+            took = serves_within(server, ids, 10)
+            checks.that(took is not None, f"with accept_clock_ahead it makes ids: {took}")
+            check_offset(checks, ids, 3600, "accept_clock_ahead")
+            server.stop()
+    ids.check(checks, "a clock ahead")
+    return f"an hour ahead of PostgreSQL: no id in {seconds} s without accept_clock_ahead"
 
 
 def crashes(checks, directory, *, rounds, seconds_max=1.0):
@@ -199,5 +321,5 @@ def crashes(checks, directory, *, rounds, seconds_max=1.0):
             slowest = max(slowest, time.monotonic() - began if took is not None else 60.0)
     checks.that(slowest <= seconds_max, f"back within {slowest:.2f} s after {rounds} crashes (at "
                 f"most {seconds_max:.0f})")
-    checks.that(ids.repeated == 0, f"{len(ids):,} ids, {ids.repeated} came twice")
+    ids.check(checks, f"{rounds} crashes")
     return f"{rounds} crashes: back within {slowest:.2f} s"
