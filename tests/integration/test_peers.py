@@ -12,12 +12,22 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 # pylint: disable=wrong-import-position
 from keymill_process import Server
 from proof import ScenarioTest
-from scenario_peers import CONFIG, peers_bytes, play
+from scenario_peers import CONFIG, peers_bytes, play, segments, wrong_segment
 
 
 class Peers(ScenarioTest):
     def test_the_golden_exchanges(self):
         self.run_scenario(peers_bytes)
+
+    def test_the_numbers_of_segments(self):
+        self.run_scenario(segments)
+
+    def test_a_number_beside_is_noticed(self):
+        right = (1999, 41999, 201999, 2, 1)
+        self.assertEqual(wrong_segment(right, 2001, 100_000), "")
+        for place in range(5):
+            wrong = tuple(each + (index == place) for index, each in enumerate(right))
+            self.assertTrue(wrong_segment(wrong, 2001, 100_000), wrong)
 
     def test_another_byte_is_noticed(self):
         with Server(self.directory, config=CONFIG) as server:

@@ -9,6 +9,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
 from proof import prove
-from scenario_peers import peers_bytes
+from scenario_peers import peers_bytes, segments
+from store_fleet import make_folder
 
-prove("peers", peers_bytes)
+
+def everything(checks, directory):
+    segments(checks, make_folder(directory, "segments"))
+    return peers_bytes(checks, make_folder(directory, "bytes"))
+
+
+prove("peers", everything)

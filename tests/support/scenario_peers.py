@@ -11,7 +11,7 @@ import re
 import sys
 import urllib.parse
 
-from keymill_process import ROOT, Server, ask
+from keymill_process import ROOT, Server, ask, ledger
 
 GOLDEN = ROOT / "tests/golden/peers.jsonl"
 # What stands for bytes that differ each time.
@@ -26,6 +26,7 @@ keyspaces:
   odd: {kind: ticket, stride: 2, offset: 1, alphabet: decimal}
   small: {kind: sequence, alphabet: decimal, length: 1}
 """
+TINYID_LOADING_PERCENT = 20
 # Where the example in Leaf's source was made.
 ENVIRONMENT = {"TZ": "Asia/Shanghai", "POD_NAME": "id-generator-1023"}
 
@@ -53,6 +54,41 @@ def play(port, row):
     if "body" in row and not re.fullmatch(pattern_of(row["body"]), answer.body):
         return f"body {answer.body[:200]!r}, not {row['body']!r}"
     return ""
+
+
+def segment_of(body):
+    """(currentId, loadingId, maxId, delta, remainder) of tinyid's answer; None in any other."""
+    if body.startswith(b"{"):
+        data = json.loads(body)["data"]
+        names = ("currentId", "loadingId", "maxId", "delta", "remainder")
+        return tuple(data[name] for name in names) if isinstance(data, dict) else None
+    return tuple(map(int, body.split(b","))) if body.count(b",") == 4 else None
+
+
+def wrong_segment(segment, first, count):
+    """What differs from the segment of `count` numbers from `first` on; "" for nothing."""
+    _, _, _, delta, remainder = segment
+    current = first - delta
+    due = (current, current + count * TINYID_LOADING_PERCENT // 100 * delta,
+           current + count * delta, delta, remainder)
+    return "" if segment == due and first % delta == remainder else f"{segment}, not {due}"
+
+
+def segments(checks, directory):
+    """The numbers of a segment, which stand for any in the golden file: against the store's own
+    record of what was lent."""
+    asked = ("nextSegmentIdSimple", "nextSegmentId") * 2
+    with Server(directory, config=CONFIG, env=ENVIRONMENT) as server:
+        # Keyspace, and the number that an index of its ledger stands for.
+        for name, number in (("order", lambda index: index), ("odd", lambda index: 2 * index + 1)):
+            for call in asked:
+                before = sum(row[1] for row in ledger(directory / "data/keymill.db", name))
+                answer = server.ask("GET", f"/tinyid/id/{call}?token=t&bizType={name}")
+                rows = ledger(directory / "data/keymill.db", name)
+                count = sum(row[1] for row in rows) - before
+                end = max(row[0] + row[1] for row in rows)
+                wrong = wrong_segment(segment_of(answer.body), number(end - count), count)
+                checks.that(count > 0 and not wrong, f"{call} of {name}: {answer.text} {wrong}")
 
 
 def peers_bytes(checks, directory):
