@@ -372,7 +372,7 @@ class Servers(ScenarioTest):
 
     def test_readers_that_stop(self):
         self.run_scenario(scenario_grpc.stopped_readers, readers=3,
-                          grown_max=20 * MIB / min(1, scaled(100) / 100))
+                          each_max=4 * MIB / min(1, scaled(100) / 100))
 
     def test_without_grpc_nothing_of_it_is_there(self):
         self.run_scenario(scenario_grpc.without, rss_max=20 * MIB / min(1, scaled(100) / 100) ** 4)

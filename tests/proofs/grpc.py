@@ -20,7 +20,7 @@ def everything(checks, directory):
     for name, run in (("streams", lambda place: scenario_grpc.streams(
                           checks, place, keys=sized(10_000_000, 100_000))),
                       ("stopped", lambda place: scenario_grpc.stopped_readers(
-                          checks, place, readers=20, grown_max=20 * MIB)),
+                          checks, place, readers=20, each_max=0.95 * MIB)),
                       ("without", lambda place: scenario_grpc.without(
                           checks, place, rss_max=20 * MIB))):
         place = directory / name
