@@ -270,7 +270,8 @@ def one_ordinal(checks, directory, *, rounds):
                 server.await_ready()
                 checks.that(serves_within(server, ids, 5) is not None, "it makes ids")
                 workers.append(worker_of(ids.last))
-            checks.that(workers.count(3) == 1, f"round {number}: they are workers {workers}")
+            # Both is possible, one after the other: each has its own time of that worker.
+            checks.that(3 in workers, f"round {number}: they are workers {workers}")
             for _ in range(20):
                 serves_within(first, ids, 5, 5_000)
                 serves_within(second, ids, 5, 5_000)
