@@ -8,8 +8,8 @@
 //        pool_mint race --store URL --data-dir DIR --keys N [--threads 64] [--group 10000]
 //
 // All of them use the keyspace `codes`, and only those that must make it: of base36 where there is
-// a length. `fill` prints how many keys were added and met; `list` a line for each key, its state in
-// front; `race` has `threads` ask for one key at a time, marked in groups of up to `group`, and
+// a length. `fill` prints how many keys were added and met; `list` a line for each key, its state
+// in front; `race` has `threads` ask for one key at a time, marked in groups of up to `group`, and
 // prints how long it took.
 
 #include <atomic>
