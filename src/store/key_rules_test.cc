@@ -151,8 +151,7 @@ TEST(KeyRulesTest, WhatBecomesAvailableIsNobodysAnyMore) {
   EXPECT_EQ(row.expires_at_ms, 9);
   EXPECT_EQ(row.instance + row.token + row.owner, "ito");
   EXPECT_EQ(row.generation, 0U);
-  row = ChangedRow(row,
-                   {.match = {}, .to = KeyState::kAvailable, .at_ms = 10, .next_generation = true});
+  row = ChangedRow(row, {.match = {}, .to = KeyState::kAvailable, .at_ms = 10, .generations = 1});
   EXPECT_EQ(row.instance + row.token + row.owner, "");
   EXPECT_EQ(row.generation, 1U);
   EXPECT_EQ(row.expires_at_ms, 0);
