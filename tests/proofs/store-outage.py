@@ -15,7 +15,7 @@ from store_fleet import SERVERS, make_folder
 
 def on_all(checks, directory):
     return "; ".join(store_outage(checks, make_folder(directory, store), store=store,
-                                  rate=sized(10_000, 2000), seconds=sized(30, 5))
+                                  instances=4, rate=sized(10_000, 2000), seconds=sized(30, 5))
                      for store in SERVERS)
 
 
