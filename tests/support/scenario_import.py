@@ -13,6 +13,7 @@ import string
 from keymill_process import built_stores, run_keymill
 from store_servers import start_server
 
+BASE36 = string.digits + string.ascii_lowercase
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 LEAF = ("CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint(20) NOT "
         "NULL DEFAULT '1', step int(11) NOT NULL, description varchar(256), update_time timestamp "
@@ -39,8 +40,9 @@ def forge_key(counter):
 class Target:
     """A store, and what is imported into it."""
 
-    def __init__(self, checks, directory, count):
+    def __init__(self, checks, directory, count, name=""):
         self.checks, self.directory, self.count = checks, directory, count
+        self.name = f"{name}: " if name else ""
         self.store, self.data_dir = "sqlite:target.db", "data"
         self.keys = 0
 
@@ -59,10 +61,13 @@ class Target:
         self.checks.that(done.returncode == 2 and said in done.stderr,
                          f"{source} is refused: {done.stderr.strip()}")
 
-    def take_over(self, source, keyspace, issued, *words, stdin=None):
-        """Imports, again as after a crash, and mints."""
+    def take_over(self, source, keyspace, issued, *words, stdin=None, fill=0):
+        """Imports, again as after a crash, and mints; a pool is filled for that."""
+        source = self.name + source
         dry = self.run("import", *words, "--dry-run", stdin=stdin)
         told = [self.run("import", *words, stdin=stdin) for _ in range(2)]
+        if fill:
+            self.run("pool", "fill", keyspace, "-n", fill)
         minted = self.run("mint", keyspace, "-n", self.count).split()
         again = len(issued.intersection(minted))
         self.keys += len(minted)
@@ -98,10 +103,35 @@ def from_codes(target, codes):
     path = target.directory / "codes.txt"
     path.write_text("".join(f"{code}\r\n" for code in issued) + "promo-code\n", encoding="ascii")
     target.take_over("codes", "short", issued, "codes", path, "short", "--length", 4)
-    target.take_over("codes into a pool", "pool",
-                     {f"{number:04}" for number in range(0, 10000, 2)}, "codes", "-", "pool",
-                     "--kind", "pool", "--alphabet", "base36", "--length", 6,
-                     stdin="".join(f"{number:04}\n" for number in range(0, 10000, 2)))
+    into_pool(target, codes)
+
+
+def into_pool(target, codes):
+    """A fifth of all that the pool's format has, so that every fifth key that is drawn is one."""
+    count = max(codes // 100, 2 * target.count)
+    length = next(each for each in range(3, 9) if 36 ** each >= 5 * count)
+    issued = {number_text(number, length)
+              for number in random.Random(11).sample(range(36 ** length), 36 ** length // 5)}
+    target.take_over("codes into a pool", "pool", issued, "codes", "-", "pool", "--kind", "pool",
+                     "--alphabet", "base36", "--length", length,
+                     stdin="".join(f"{code}\n" for code in sorted(issued)),
+                     fill=target.count)
+
+
+def number_text(number, length):
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, 36)
+        digits.append(BASE36[digit])
+    return "".join(reversed(digits))
+
+
+def on_server(target, kind, server, codes):
+    """Lists of what is taken, in other stores than a file."""
+    there = Target(target.checks, target.directory, max(1000, target.count // 10), name=kind)
+    there.store, there.data_dir = server.url("target"), f"data-{kind}"
+    from_codes(there, codes)
+    target.keys += there.keys
 
 
 def from_mariadb(target, server, ids):
@@ -206,11 +236,14 @@ def imports(checks, directory, *, count, ids, codes, counters):
     from_codes(target, codes)
     from_sqlite(target, ids)
     with contextlib.ExitStack() as stack:
-        for kind, read in (("mariadb", from_mariadb), ("postgres", from_postgres)):
+        for kind, read in (("mariadb", from_mariadb), ("postgres", from_postgres), ("redis", None)):
             if kind not in built_stores():
                 continue
             folder = directory / kind
             folder.mkdir()
-            read(target, stack.enter_context(start_server(kind, folder)), ids)
+            server = stack.enter_context(start_server(kind, folder))
+            if read:
+                read(target, server, ids)
+            on_server(target, kind, server, max(100_000, codes // 10))
     return (f"{target.keys:,} keys after imports from forge, codes, Leaf, tinyid, sequences and "
             "columns, 0 that the source had given out")
