@@ -103,6 +103,30 @@ TEST_F(CodeImportTest, WhatIsGivenBackIsStillRidOfThem) {
   EXPECT_EQ(count, 4U * 777U);
 }
 
+// A block that codes in use cut into pieces is remembered in one as soon as it was handed out, or a
+// server would look through more of them with each block.
+TEST_F(CodeImportTest, WhatWasHandedOutIsRememberedInOnePiece) {
+  const auto engine = StartFaulty(Options());
+  Import(*engine, SixDigits(), EveryNth(3));
+  auto& keyspace = static_cast<CounterKeyspace&>(*engine->Find("k"));
+  keyspace.Want();
+  const std::vector<std::string> keys = Mint(*engine, keyspace, 2'000);
+  ASSERT_EQ(keys.size(), 2'000U);
+  EXPECT_LT(keyspace.HeldPieces(), 200U);
+  for (const std::string& key : keys) {
+    const auto told = engine->Explain("k", key);
+    ASSERT_TRUE(told.ok()) << told.status().message();
+    EXPECT_EQ(told->state, Explanation::State::kIssued) << key;
+  }
+  // None of it comes again after a clean stop.
+  engine->Close();
+  const auto next = StartFaulty(Options());
+  std::set<std::string> all(keys.begin(), keys.end());
+  Keyspace& again = **next->Lookup("k");
+  again.Want();
+  for (const std::string& key : Mint(*next, again, 2'000)) EXPECT_TRUE(all.insert(key).second);
+}
+
 TEST_F(CodeImportTest, NothingIsGivenOutBeforeTheListIsComplete) {
   const auto engine = StartFaulty(Options(100));
   const std::vector<std::string> codes = EveryNth(10);

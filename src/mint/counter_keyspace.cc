@@ -146,7 +146,7 @@ std::optional<bool> CounterKeyspace::HandedOut(std::uint64_t number) {
   const std::uint64_t taken = reservoir_.taken();
   for (const Held& block : held_) {
     if (number < block.first || number >= block.first + block.count) continue;
-    return block.ticket + (number - block.first) < taken;
+    return number - block.first < block.UsedOf(taken);
   }
   return {};
 }
@@ -325,15 +325,36 @@ std::uint32_t CounterKeyspace::WantedCount(const RefillOptions& options, Monoton
   return count;
 }
 
+void CounterKeyspace::Compact(std::uint64_t taken) {
+  std::vector<Held> kept;
+  for (Held& each : held_) {
+    each.used_up = each.UsedOf(taken) == each.count;
+    Held* const before = kept.empty() ? nullptr : &kept.back();
+    if (before != nullptr && before->used_up && each.used_up && before->id == each.id &&
+        before->first + before->count <= each.first) {
+      before->count = each.first + each.count - before->first;
+    } else {
+      kept.push_back(std::move(each));
+    }
+  }
+  held_ = std::move(kept);
+}
+
+std::size_t CounterKeyspace::HeldPieces() {
+  const MutexLock lock(mu_);
+  return held_.size();
+}
+
 std::vector<std::string> CounterKeyspace::SpentBlocks() {
   const MutexLock lock(mu_);
   const std::uint64_t taken = reservoir_.taken();
+  Compact(taken);
   std::vector<std::string> spent;
   // Not the last one: the next grant may extend its ledger row.
   for (std::size_t i = 0; i + 1 < held_.size(); ++i) {
     const std::string& id = held_[i].id;
     const bool whole = std::all_of(held_.begin(), held_.end(), [&](const Held& each) {
-      return each.id != id || each.ticket + each.count <= taken;
+      return each.id != id || each.UsedOf(taken) == each.count;
     });
     if (whole && id != held_.back().id) spent.push_back(id);
   }
@@ -376,7 +397,7 @@ std::size_t CounterKeyspace::AddRuns(const Block& block, const std::vector<Numbe
       const std::uint64_t ticket = reservoir_.added();
       if (!reservoir_.Add(run.first, run.count)) break;
       ++added;
-      if (!held_.empty() && held_.back().id == block.id &&
+      if (!held_.empty() && held_.back().id == block.id && !held_.back().used_up &&
           held_.back().first + held_.back().count == run.first) {
         held_.back().count += run.count;
       } else {
@@ -401,7 +422,7 @@ void CounterKeyspace::Drop() {
   reservoir_.Seal();
   const std::uint64_t taken = reservoir_.taken();
   for (const Held& block : held_) {
-    if (block.ticket + block.count > taken) ++blocks_burned_;
+    if (block.UsedOf(taken) < block.count) ++blocks_burned_;
   }
   if (withheld_) ++blocks_burned_;
 }
@@ -417,8 +438,7 @@ std::vector<CounterKeyspace::Settlement> CounterKeyspace::HeldBlocks() {
   if (stopped_) return blocks;
   const std::uint64_t taken = reservoir_.taken();
   for (const Held& block : held_) {
-    const std::uint64_t used =
-        taken <= block.ticket ? 0 : std::min(taken - block.ticket, block.count);
+    const std::uint64_t used = block.UsedOf(taken);
     // Of those that are used up only the newest: a store that has it still has the others.
     if (used == block.count && &block != &held_.back()) continue;
     blocks.push_back({block.id, block.first + std::min(used, block.count - 1), block.count - used});
@@ -467,9 +487,7 @@ std::vector<CounterKeyspace::Settlement> CounterKeyspace::Seal() {
         row->unused += count - used;
       };
       for (const Held& block : held_) {
-        const std::uint64_t used =
-            taken <= block.ticket ? 0 : std::min(taken - block.ticket, block.count);
-        settle(block.id, block.first, block.count, used);
+        settle(block.id, block.first, block.count, block.UsedOf(taken));
       }
       if (withheld_) {
         settle(withheld_->block.id, withheld_->block.first, withheld_->block.count, 0);

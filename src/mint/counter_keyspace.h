@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -91,6 +92,9 @@ class CounterKeyspace final : public Keyspace {
   // Blocks whose every number was handed out, to be reported with the next reservation.
   std::vector<std::string> SpentBlocks();
 
+  // In how many pieces it remembers what it holds, for tests of the cost.
+  std::size_t HeldPieces();
+
   // What the store granted, and which spent blocks it was told of. Wakes everybody who
   // waits. Returns false when the block does not fit; it was not added.
   bool AddBlock(const Block& block, const std::vector<std::string>& settled) {
@@ -122,10 +126,20 @@ class CounterKeyspace final : public Keyspace {
     std::uint64_t first = 0;
     std::uint64_t count = 0;
     std::uint64_t ticket = 0;  // Of `first`.
+    // All of it was handed out: then it may hold numbers between, which have no tickets.
+    bool used_up = false;
+
+    // How many were handed out, once `taken` tickets were.
+    [[nodiscard]] std::uint64_t UsedOf(std::uint64_t taken) const {
+      if (used_up) return count;
+      return taken <= ticket ? 0 : std::min(taken - ticket, count);
+    }
   };
 
   [[nodiscard]] bool HasKeys() const override { return reservoir_.ahead() > 0; }
   [[nodiscard]] bool HasRun(std::uint64_t count) const override { return reservoir_.HasRun(count); }
+  // Makes one of neighbours that are used up: codes that were in use before cut a block into many.
+  void Compact(std::uint64_t taken) KEYMILL_REQUIRES(mu_);
   void Drop() override KEYMILL_REQUIRES(mu_);
   void Tell(Stats& stats) override KEYMILL_REQUIRES(mu_);
 
