@@ -20,6 +20,11 @@ class StoreCopy(ScenarioTest):
                    if server in built_stores()]
         self.run_scenario(store_copy, servers=servers, rows=600, kills=2)
 
+    def test_keys_that_are_remembered_move_too(self):
+        if "redis" not in built_stores():
+            self.skipTest("built without redis")
+        self.run_scenario(store_copy, servers=["redis"], rows=200, kills=1, remembers=True)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -17,6 +17,8 @@ import time
 from fleet import SMALL_BLOCKS, Fleet, blocks_reserved
 from keymill_process import (Server, await_that, clean_environment, keymill_bin, read_database,
                              run_keymill)
+from scenario_snowflake import Ids, serves_within
+from scenario_store_copy_keys import RememberedKeys
 from store_servers import start_server
 
 REFUSED = 78
@@ -57,7 +59,7 @@ def frozen(servers):
 class Move:
     """Two instances, all that anybody was given, and the place of their store."""
 
-    def __init__(self, checks, stack, directory):
+    def __init__(self, checks, stack, directory, remembers):
         self.checks = checks
         self.directory = directory
         self.host = directory / "host0"
@@ -66,11 +68,13 @@ class Move:
                            lambda: read_database(database, ROWS.format(""))[0][0])
         self.first_url = self.place.url
         self.fleet = Fleet(stack, directory, self.first_url, 2, "--block-size", BLOCK,
-                           *SMALL_BLOCKS)
+                           "--pool-low", 0, *SMALL_BLOCKS)
         for server in self.fleet.servers:
             server.directory = self.host  # Those that share a file share its witness.
         self.rehearsals = []
         self.kills = 0
+        self.ids = Ids()
+        self.keys = RememberedKeys(checks, self) if remembers else None
 
     def keymill(self, *words, host=None):
         return run_keymill(*words, cwd=host or self.host)
@@ -96,8 +100,20 @@ class Move:
             self.mint(name)
         if self.keymill("keyspace", "retire", "gone").returncode != 0:
             raise RuntimeError("gone is not retired")
+        if self.keys:
+            self.keys.begin()
+        self.mint_ids()
         self.fleet.stream(count=20 * BLOCK)
         await_that(lambda: self.place.rows() >= rows, f"the ledger has {rows:,} rows", 600)
+
+    def mint_ids(self):
+        """Ids of time. Who is still on a sealed store has them for as long as its time lasts."""
+        for server in self.fleet.servers:
+            if self.place.url not in server.flags:
+                serves_within(server, self.ids, 0.1, 1000)
+                continue
+            self.checks.that(serves_within(server, self.ids, 10, 1000) is not None,
+                             f"an instance makes ids of {self.place.name}")
 
     def give_back(self):
         """An instance takes one number of orders and returns the rest. Returns that number."""
@@ -200,6 +216,8 @@ class Move:
         old, self.place = self.place, place
         last = self.fleet.servers[1]
         for server in self.fleet.servers:
+            if self.keys:
+                self.keys.take(server)  # What it still has, or nothing.
             code = server.stop()
             self.checks.that(code == 0, f"an instance on {old.name} stops with {code}")
             server.flags[server.flags.index(old.url)] = place.url
@@ -208,20 +226,24 @@ class Move:
                        f"it reserves from {place.name}")
             if not last.running():
                 raise RuntimeError(f"nobody is left on {old.name}:\n{last.log()}")
+            self.mint_ids()
         self.refuses(old)
+        if self.keys:
+            self.keys.check(place)
         key = self.mint("orders", 1)[0]
         self.checks.that(key == f"orders_{returned + 1}", f"what was given back on {old.name}, "
                          f"after orders_{returned}, is handed out on {place.name}: {key}")
         self.mint("default", host=self.fresh_host(place))
         states = {each["name"]: each["state"] for each in
                   self.fleet.servers[0].ask("GET", "/v1/keyspaces").json["keyspaces"]}
-        self.checks.that(states == {"default": "open", "ids": "open", "orders": "open",
-                                    "gone": "retired"},
-                         f"its keyspaces: {states}")
+        due = {"default": "open", "ids": "open", "orders": "open", "gone": "retired"}
+        if self.keys:
+            due |= {"codes": "open", "pages": "open"}
+        self.checks.that(states == due, f"its keyspaces: {states}")
 
     def refuses(self, old):
         """Nobody gets a number of the old store."""
-        for keyspace in ("default", "orders"):
+        for keyspace in ("default", "orders", "ids", *(("codes",) if self.keys else ())):
             done = self.keymill("mint", keyspace, "--store", old.url)
             self.checks.that(done.returncode == REFUSED and done.stdout == "",
                              f"mint {keyspace} from {old.name} exits with {done.returncode}: "
@@ -244,12 +266,12 @@ def move_into(move, server, kind, kills):
     move.checks.that(killed >= kills, f"{killed} copies to {kind} were killed, {hops} got there")
 
 
-def store_copy(checks, directory, *, servers, rows, kills):
+def store_copy(checks, directory, *, servers, rows, kills, remembers=False):
     """Through `servers`, one after the other. `rows`: of the ledger at the beginning; `kills`: of
-    copies to each."""
+    copies to each. `remembers`: with a pool, aliases and keys of content, which etcd has not."""
     directory.chmod(0o755)  # Some servers run as users of their own.
     with contextlib.ExitStack() as stack:
-        move = Move(checks, stack, directory)
+        move = Move(checks, stack, directory, remembers)
         move.begin(rows)
         move.prepare_rehearsals(REHEARSALS * len(servers))
         for kind in servers:
@@ -260,5 +282,8 @@ def store_copy(checks, directory, *, servers, rows, kills):
         codes = [server.stop() for server in move.fleet.servers]
         checks.that(codes == [0, 0], f"the instances stop with {codes}")
         found = move.fleet.verify(checks)
+        move.ids.check(checks, "ids of all stores")
     return (f"{found['keys']:,} keys over the history of {' → '.join(('sqlite', *servers))}, "
-            f"{found['duplicate_keys']} duplicates, {move.kills} copies killed")
+            f"{found['duplicate_keys']} duplicates, {len(move.ids):,} ids, {move.kills} copies killed"
+            + (f", {len(move.keys.codes):,} keys of a pool, {len(move.keys.claims)} aliases, "
+               f"{len(move.keys.pages)} contents" if move.keys else ""))
