@@ -62,17 +62,18 @@ class Target:
                          f"{source} is refused: {done.stderr.strip()}")
 
     def take_over(self, source, keyspace, issued, *words, stdin=None, fill=0):
-        """Imports, again as after a crash, and mints; a pool is filled for that."""
-        source = self.name + source
+        """Imports, again as after a crash, and mints; a pool is filled with `fill` keys for that,
+        and emptied."""
+        source, count = self.name + source, fill or self.count
         dry = self.run("import", *words, "--dry-run", stdin=stdin)
         told = [self.run("import", *words, stdin=stdin) for _ in range(2)]
         if fill:
             self.run("pool", "fill", keyspace, "-n", fill)
-        minted = self.run("mint", keyspace, "-n", self.count).split()
+        minted = self.run("mint", keyspace, "-n", count).split()
         again = len(issued.intersection(minted))
         self.keys += len(minted)
         self.checks.that(dry and all(told), f"{source}: {told[0].strip()}")
-        self.checks.that(len(issued) > 0 and len(set(minted)) == self.count and again == 0,
+        self.checks.that(len(issued) > 0 and len(set(minted)) == count and again == 0,
                          f"{source}: of {len(minted):,} keys {again} are among the {len(issued):,} "
                          f"that it had given out; {len(set(minted)):,} differ")
 
@@ -103,19 +104,19 @@ def from_codes(target, codes):
     path = target.directory / "codes.txt"
     path.write_text("".join(f"{code}\r\n" for code in issued) + "promo-code\n", encoding="ascii")
     target.take_over("codes", "short", issued, "codes", path, "short", "--length", 4)
-    into_pool(target, codes)
+    into_pool(target)
 
 
-def into_pool(target, codes):
+def into_pool(target):
     """A fifth of all that the pool's format has, so that every fifth key that is drawn is one."""
-    count = max(codes // 100, 2 * target.count)
-    length = next(each for each in range(3, 9) if 36 ** each >= 5 * count)
+    count = min(target.count, 50_000)
+    length = next(each for each in range(3, 9) if 36 ** each >= 10 * count)
     issued = {number_text(number, length)
               for number in random.Random(11).sample(range(36 ** length), 36 ** length // 5)}
     target.take_over("codes into a pool", "pool", issued, "codes", "-", "pool", "--kind", "pool",
                      "--alphabet", "base36", "--length", length,
                      stdin="".join(f"{code}\n" for code in sorted(issued)),
-                     fill=target.count)
+                     fill=count)
 
 
 def number_text(number, length):
