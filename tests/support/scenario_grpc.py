@@ -82,8 +82,8 @@ def stopped_readers(checks, directory, readers, each_max, batch=10_000):
             checks.note(f"{connected / MIB:.1f} MiB when all were connected, {read / MIB:.1f} when "
                         f"all had read a message, {grown / MIB:.1f} at the end")
             cost = (grown - connected) / readers
-            checks.that(cost < each_max, f"{readers} readers that stopped cost {cost / MIB:.2f} MiB "
-                        f"each beside their connections, less than {each_max / MIB:.2f}")
+            checks.that(cost < each_max, f"{readers} readers that stopped cost {cost / MIB:.2f} "
+                        f"MiB each beside their connections, less than {each_max / MIB:.2f}")
             checks.that(grown - read < each_max * readers / 2, "of which "
                         f"{(grown - read) / MIB:.1f} MiB in all came after the first message")
             each = (issued - 1_000_000) / readers

@@ -175,7 +175,8 @@ def drain(checks, directory, *, store, audit, keys, kills, all_every=4):
         for server in servers:
             server.kill()
         got = set(draining.got)
-        checks.that(len(got) == len(draining.got) > keys * KILLING_SHARE[audit] and draining.killed == kills,
+        enough = len(draining.got) > keys * KILLING_SHARE[audit]
+        checks.that(len(got) == len(draining.got) and enough and draining.killed == kills,
                     f"{what}: {len(draining.got):,} keys acknowledged, "
                     f"{len(draining.got) - len(got)} twice, {draining.killed} × kill -9, "
                     f"{len(looks) - 1} × of all, {draining.cut} requests in vain")

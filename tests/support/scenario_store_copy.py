@@ -284,6 +284,5 @@ def store_copy(checks, directory, *, servers, rows, kills, remembers=False):
         found = move.fleet.verify(checks)
         move.ids.check(checks, "ids of all stores")
     return (f"{found['keys']:,} keys over the history of {' → '.join(('sqlite', *servers))}, "
-            f"{found['duplicate_keys']} duplicates, {len(move.ids):,} ids, {move.kills} copies killed"
-            + (f", {len(move.keys.codes):,} keys of a pool, {len(move.keys.claims)} aliases, "
-               f"{len(move.keys.pages)} contents" if move.keys else ""))
+            f"{found['duplicate_keys']} duplicates, {len(move.ids):,} ids, {move.kills} copies "
+            f"killed{move.keys.figures() if move.keys else ''}")

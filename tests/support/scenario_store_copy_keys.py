@@ -83,3 +83,7 @@ class RememberedKeys:
         self.add()
         self.checks.that(self.twice == 0, f"{place.name}: {len(self.codes):,} keys of the pool, "
                          f"{self.twice} came twice")
+
+    def figures(self):
+        return (f", {len(self.codes):,} keys of a pool, {len(self.claims)} aliases, "
+                f"{len(self.pages)} contents")
