@@ -153,6 +153,8 @@ def other_value(value, comment):
         return "7"
     if value == '""' and "HOST:PORT" in comment:
         return '"127.0.0.1:0"'
+    if value == '""' and "https URL" in comment:
+        return '"https://other.test"'
     if value in ("true", "false"):
         return "false" if value == "true" else "true"
     if value.startswith("["):
