@@ -2,6 +2,7 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """`keymill bench` against the real server, and against servers that misbehave."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -18,7 +19,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
-from keymill_process import Server, clean_environment, free_port, keymill_bin, run_keymill, scaled
+from keymill_process import (Server, await_that, clean_environment, free_port, keymill_bin,
+                             run_keymill, scaled)
 from proof import ScenarioTest
 from scenario_bench import RepeatingServer, bench, planted_duplicate
 
@@ -160,6 +162,16 @@ def read_all(descriptor):
         pass
 
 
+def knocks(pid):
+    """Whether a process has a socket, as whoever tries to connect has."""
+    with contextlib.suppress(OSError):
+        for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if os.readlink(link).startswith("socket:"):
+                    return True
+    return False
+
+
 class BenchTroubleTest(ScenarioTest):
     """What it says when something is wrong."""
 
@@ -186,6 +198,7 @@ class BenchTroubleTest(ScenarioTest):
                      "1000", "--await", "60s", "-o", "json"]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               env=clean_environment()) as load:
+            await_that(lambda: knocks(load.pid), "it knocks")
             time.sleep(0.3)
             with Server(self.directory, "--listen", f"127.0.0.1:{port}"):
                 report = json.loads(load.communicate(timeout=60)[0])
