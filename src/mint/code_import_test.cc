@@ -236,6 +236,15 @@ TEST_F(CodeImportTest, APoolHasThemUsed) {
   EXPECT_EQ(met->met, 1U) << "it went out before it was imported";
 }
 
+TEST_F(CodeImportTest, AStoreThatIsSlowForAMomentIsAskedAgain) {
+  const auto engine = StartFaulty(Options());
+  for (int i = 0; i < 4; ++i) {
+    faults_->add_keys.push_back({{Code::kUnavailable, "no answer by the deadline"}});
+  }
+  Import(*engine, SixDigits(Kind::kPool), {"000001"});
+  EXPECT_TRUE(*engine->FindKey("k", "000001"));
+}
+
 TEST_F(CodeImportTest, OtherKindsAreRefused) {
   const auto engine = StartMemory();
   const auto refused = engine->Import("k", DefaultRecipe(Kind::kSnowflake), {"1"}, {});
