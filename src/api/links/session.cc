@@ -73,16 +73,22 @@ net::Step LinkSession::Advance(std::string_view input, std::string& output) {
     closing_ = !reader_.request().keep_alive || (draining_ && last);
     const bool answered = Begin(reader_.request(), output);
     reader_.Release();
-    if (!answered) return AwaitStore(consumed);
+    if (!answered) {
+      RecordTimes();
+      return AwaitStore(consumed);
+    }
   }
-  if (answered_ > 0) {
-    counters_.times.Record(Nanoseconds(service_.clock().Monotonic() - now_), answered_);
-  }
+  RecordTimes();
   if (closing_) return {.consumed = input.size(), .want = net::Want::kClose};
   if (output.size() >= kOutputHigh) return {.consumed = consumed, .want = net::Want::kFlush};
   const std::string_view rest = input.substr(consumed);
   if (wire::EmptyLines(rest) == rest.size()) consumed = input.size();
   return {.consumed = consumed, .want = net::Want::kInput, .in_request = consumed < input.size()};
+}
+
+void LinkSession::RecordTimes() {
+  if (answered_ == 0) return;
+  counters_.times.Record(Nanoseconds(service_.clock().Monotonic() - now_), answered_);
 }
 
 net::Step LinkSession::AwaitStore(std::size_t consumed) const {

@@ -48,6 +48,8 @@ class LinkSession final : public net::Session {
   void AppendRedirect(std::string_view url, std::string& output) const;
   void Refuse(int status, std::string_view slug, std::string_view detail, std::string& output);
   void Count(http::Ending ending, std::uint64_t requests);
+  // How long the requests took that were answered in this call: their answers leave together.
+  void RecordTimes();
 
   LinkService& service_;
   const net::Waker waker_;
