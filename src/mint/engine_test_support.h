@@ -5,9 +5,11 @@
 
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -27,7 +29,8 @@
 
 namespace keymill::mint {
 
-// What a FaultyStore does next to one kind of call. Shared with the test.
+// What a FaultyStore does next to one kind of call, and what it was asked for. Shared with the
+// test, which looks at it and changes it while no call is in flight.
 struct Faults {
   enum class When : std::uint8_t { kBefore, kAfter };  // Before: the call never arrives.
   struct Fault {
@@ -44,12 +47,12 @@ struct Faults {
   std::deque<Fault> take_keys = {};
   std::deque<Fault> change_keys = {};
   std::deque<Fault> count_keys = {};
-  int add_calls = 0;
-  int find_key_calls = 0;
+  std::atomic<int> add_calls = 0;
+  std::atomic<int> find_key_calls = 0;
   std::vector<KeyChange> changes = {};            // That were asked for.
   std::vector<KeyTable::TakeRequest> takes = {};  // The same.
   std::function<void()> before_change = {};
-  int reserve_calls = 0;
+  std::atomic<int> reserve_calls = 0;
   std::int64_t store_now_ms = 0;        // What the store's clock says, if it has one.
   std::vector<Block> granted;           // By the store below, whatever the caller was told.
   std::function<void()> after_reserve;  // Between the store's answer and the caller's return.
@@ -58,18 +61,35 @@ struct Faults {
   std::string timeline = {};  // Instead of the store's own, if not "".
   std::string agreed = {};    // In that timeline's place.
   std::vector<StoreFinding> findings = {};
-  int inspections = 0;
+  std::atomic<int> inspections = 0;
   std::shared_ptr<Store> instead = {};  // What the calls reach from now on, if anything.
-};
 
-template <typename Pass>
-auto CallOrFail(std::deque<Faults::Fault>& faults, Pass pass) -> decltype(pass()) {
-  if (faults.empty()) return pass();
-  const Faults::Fault fault = faults.front();
-  faults.pop_front();
-  if (fault.when == Faults::When::kAfter) pass().status().Ignore();
-  return fault.status;
-}
+  // Passes a call on, unless `kind` holds a fault for it.
+  template <typename Pass>
+  auto CallOrFail(std::deque<Fault>& kind, Pass pass) -> decltype(pass()) {
+    const std::optional<Fault> fault = Next(kind);
+    if (!fault) return pass();
+    if (fault->when == When::kAfter) pass().status().Ignore();
+    return fault->status;
+  }
+
+  template <typename Entry>
+  void Note(std::vector<Entry>& entries, const Entry& entry) {
+    const MutexLock lock(mutex_);
+    entries.push_back(entry);
+  }
+
+ private:
+  std::optional<Fault> Next(std::deque<Fault>& kind) {
+    const MutexLock lock(mutex_);
+    if (kind.empty()) return std::nullopt;
+    Fault next = std::move(kind.front());
+    kind.pop_front();
+    return next;
+  }
+
+  Mutex mutex_;  // Calls come from many threads.
+};
 
 // The keys of a FaultyStore.
 class FaultyKeys final : public KeyTable {
@@ -80,21 +100,21 @@ class FaultyKeys final : public KeyTable {
   Result<Added> AddKeys(const KeyGuard& guard, const std::vector<KeyRow>& rows,
                         MonotonicTime deadline) override {
     ++faults_->add_calls;
-    return CallOrFail(faults_->add_keys,
-                      [&] { return below().AddKeys(AnyTime(guard), rows, deadline); });
+    return faults_->CallOrFail(faults_->add_keys,
+                               [&] { return below().AddKeys(AnyTime(guard), rows, deadline); });
   }
   Result<Taken> TakeKeys(const KeyGuard& guard, const TakeRequest& request,
                          MonotonicTime deadline) override {
-    faults_->takes.push_back(request);
-    return CallOrFail(faults_->take_keys,
-                      [&] { return below().TakeKeys(AnyTime(guard), request, deadline); });
+    faults_->Note(faults_->takes, request);
+    return faults_->CallOrFail(faults_->take_keys,
+                               [&] { return below().TakeKeys(AnyTime(guard), request, deadline); });
   }
   Result<Changed> ChangeKeys(const KeyGuard& guard, const KeyChange& change,
                              MonotonicTime deadline) override {
-    faults_->changes.push_back(change);
+    faults_->Note(faults_->changes, change);
     if (faults_->before_change) faults_->before_change();
-    return CallOrFail(faults_->change_keys,
-                      [&] { return below().ChangeKeys(AnyTime(guard), change, deadline); });
+    return faults_->CallOrFail(
+        faults_->change_keys, [&] { return below().ChangeKeys(AnyTime(guard), change, deadline); });
   }
   Result<std::optional<KeyRow>> FindKey(std::string_view keyspace_id, std::string_view key,
                                         MonotonicTime deadline) override {
@@ -111,8 +131,8 @@ class FaultyKeys final : public KeyTable {
     return below().ListKeys(keyspace_id, query, deadline);
   }
   Result<Counts> CountKeys(std::string_view keyspace_id, MonotonicTime deadline) override {
-    return CallOrFail(faults_->count_keys,
-                      [&] { return below().CountKeys(keyspace_id, deadline); });
+    return faults_->CallOrFail(faults_->count_keys,
+                               [&] { return below().CountKeys(keyspace_id, deadline); });
   }
   Status FillKeys(std::string_view fill, std::string_view keyspace_id,
                   const std::vector<KeyRow>& rows, MonotonicTime deadline) override {
@@ -130,7 +150,7 @@ class FaultyKeys final : public KeyTable {
   const std::shared_ptr<Faults> faults_;
 };
 
-// Passes every call on, except where a fault was injected. Not for concurrent use.
+// Passes every call on, except where a fault was injected.
 class FaultyStore final : public Store {
  public:
   FaultyStore(std::shared_ptr<Store> below, std::shared_ptr<Faults> faults)
@@ -139,7 +159,7 @@ class FaultyStore final : public Store {
         keys_([this]() -> Store& { return this->below(); }, faults_) {}
 
   Result<StoreIdentity> Identity(MonotonicTime deadline) override {
-    return Call(faults_->identity, [&] {
+    return faults_->CallOrFail(faults_->identity, [&] {
       Result<StoreIdentity> identity = below().Identity(deadline);
       // What is there instead is the same store at another time.
       if (identity.ok()) identity->store_id = below_->Identity(deadline)->store_id;
@@ -156,12 +176,12 @@ class FaultyStore final : public Store {
     return faults_->findings;
   }
   Result<Established> Establish(const EstablishRequest& request, MonotonicTime deadline) override {
-    return Call(faults_->establish, [&] {
+    return faults_->CallOrFail(faults_->establish, [&] {
       auto made = below().Establish(request, deadline);
       if (!made.ok()) return made;
       made->identity.now_ms = faults_->store_now_ms;
       for (const Established::Part& part : made->keyspaces) {
-        if (part.block) faults_->granted.push_back(*part.block);
+        if (part.block) faults_->Note(faults_->granted, *part.block);
       }
       return made;
     });
@@ -171,10 +191,11 @@ class FaultyStore final : public Store {
     return below().CreateKeyspace(keyspace, deadline);
   }
   Result<KeyspaceRecord> FindKeyspace(std::string_view name, MonotonicTime deadline) override {
-    return Call(faults_->find, [&] { return below().FindKeyspace(name, deadline); });
+    return faults_->CallOrFail(faults_->find, [&] { return below().FindKeyspace(name, deadline); });
   }
   Result<std::vector<KeyspaceRecord>> ListKeyspaces(MonotonicTime deadline) override {
-    auto listed = Call(faults_->list, [&] { return below().ListKeyspaces(deadline); });
+    auto listed =
+        faults_->CallOrFail(faults_->list, [&] { return below().ListKeyspaces(deadline); });
     if (faults_->after_list) faults_->after_list();
     return listed;
   }
@@ -183,19 +204,19 @@ class FaultyStore final : public Store {
   }
   Result<Block> Reserve(const ReserveRequest& request, MonotonicTime deadline) override {
     ++faults_->reserve_calls;
-    auto block = Call(faults_->reserve, [&]() -> Result<Block> {
+    auto block = faults_->CallOrFail(faults_->reserve, [&]() -> Result<Block> {
       if (Elsewhere(request.timeline)) return Status(Code::kUnavailable, "another timeline");
       ReserveRequest any_time = request;
       if (!faults_->timeline.empty()) any_time.timeline.clear();
       auto granted = below().Reserve(any_time, deadline);
-      if (granted.ok()) faults_->granted.push_back(*granted);
+      if (granted.ok()) faults_->Note(faults_->granted, *granted);
       return granted;
     });
     if (faults_->after_reserve) faults_->after_reserve();
     return block;
   }
   Result<Witness> GiveBack(const GiveBackRequest& request, MonotonicTime deadline) override {
-    return Call(faults_->give_back, [&]() -> Result<Witness> {
+    return faults_->CallOrFail(faults_->give_back, [&]() -> Result<Witness> {
       if (Elsewhere(request.timeline)) return Status(Code::kUnavailable, "another timeline");
       GiveBackRequest any_time = request;
       if (!faults_->timeline.empty()) any_time.timeline.clear();
@@ -213,12 +234,13 @@ class FaultyStore final : public Store {
   }
   Status Quarantine(std::string_view keyspace_id, std::string_view reason, const Witness& seen,
                     MonotonicTime deadline) override {
-    return Call(faults_->quarantine,
-                [&]() -> Result<std::monostate> {
-                  Status done = below().Quarantine(keyspace_id, reason, seen, deadline);
-                  if (!done.ok()) return done;
-                  return std::monostate();
-                })
+    return faults_
+        ->CallOrFail(faults_->quarantine,
+                     [&]() -> Result<std::monostate> {
+                       Status done = below().Quarantine(keyspace_id, reason, seen, deadline);
+                       if (!done.ok()) return done;
+                       return std::monostate();
+                     })
         .status();
   }
   Result<RecoverReport> Recover(std::string_view keyspace_id, const Witness& floor,
@@ -239,11 +261,6 @@ class FaultyStore final : public Store {
   }
 
   Store& below() { return faults_->instead ? *faults_->instead : *below_; }
-
-  template <typename Pass>
-  static auto Call(std::deque<Faults::Fault>& faults, Pass pass) -> decltype(pass()) {
-    return CallOrFail(faults, pass);
-  }
 
   const std::shared_ptr<Store> below_;
   const std::shared_ptr<Faults> faults_;

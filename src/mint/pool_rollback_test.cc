@@ -168,7 +168,7 @@ TEST_F(PoolRollbackTest, ARecoverySaysWhatItCannotMend) {
 TEST_F(PoolRollbackTest, KeysThatAreNotItsOwnAnyMoreAreNoticedThoughTheStoreIsAhead) {
   for (const Audit audit : {Audit::kBatch, Audit::kKey}) {
     memory_ = store::OpenMemoryStore(clock_);
-    *faults_ = Faults();
+    faults_ = std::make_shared<Faults>();
     const auto engine = StartShared();
     Keyspace& keyspace = MakePool(*engine, Pool(audit), 1'000);
     EXPECT_EQ(Get(*engine, keyspace, 10).size(), 10U);
