@@ -26,7 +26,8 @@ def all_of_it(checks, directory):
     run("steps", snowflake.clock_steps, rounds=sized(3))
     run("worker", snowflake.one_worker, rounds=sized(2))
     run("ahead", snowflake.clock_ahead)
-    run("frozen", snowflake.frozen, rounds=sized(5))
+    for store in ("sqlite", "postgres"):
+        run(f"frozen-{store}", snowflake.frozen, store=store, rounds=sized(5))
     run("ordinal", snowflake.one_ordinal, rounds=sized(5))
     run("crashes", snowflake.crashes, rounds=sized(10))
     return "; ".join(figures)

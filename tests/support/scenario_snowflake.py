@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sysconfig
 import time
@@ -232,29 +233,64 @@ def shared_store(directory):
     return ["--data-dir", str(directory / "data"), "--store", f"sqlite:{directory}/keymill.db"]
 
 
-def frozen(checks, directory, *, rounds):
+def freeze(pid, database=None):
+    """Stops a process; one on SQLite outside of its transactions, because the lock of a file stays
+    with whoever sleeps, and nobody else gets anywhere then."""
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        if database is None or can_lock(database):
+            return
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(0.01)
+
+
+def can_lock(database):
+    with contextlib.closing(sqlite3.connect(database, timeout=0, isolation_level=None)) as session:
+        try:
+            session.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                return False
+            raise
+        session.execute("ROLLBACK")
+    return True
+
+
+def frozen(checks, directory, *, store="sqlite", rounds):
     """Stopped for longer than its time lasts, while another takes its place and its worker id."""
     ids = Ids()
-    env = {"POD_NAME": "keymill-5"}
-    for number in range(rounds):
-        with Server(directory, *shared_store(directory), config=CONFIG, env=env) as sleeper:
-            checks.that(serves_within(sleeper, ids, 5) is not None, "it makes ids")
-            worker = worker_of(ids.last)
-            os.kill(sleeper.pid, signal.SIGSTOP)
-            time.sleep(WINDOW_SECONDS + 1)
-            with Server(directory, *shared_store(directory), env=env) as other:
-                took = serves_within(other, ids, 5)
-                checks.that(took is not None and worker_of(ids.last) == worker == 5,
-                            f"round {number}: another makes ids as worker {worker_of(ids.last)}, "
-                            f"the sleeper was {worker}")
-                os.kill(sleeper.pid, signal.SIGCONT)
-                for _ in range(20):
-                    serves_within(sleeper, ids, 5, 5_000)
-                    serves_within(other, ids, 5, 5_000)
-                codes = [other.stop(), sleeper.stop()]
-                checks.that(codes == [0, 0], f"both stop: {codes}")
-    ids.check(checks, f"{rounds} times asleep")
-    return f"asleep {rounds} times: {len(ids):,} ids, 0 duplicates"
+    with contextlib.ExitStack() as stack:
+        database = None
+        if store == "sqlite":
+            flags = shared_store(directory)
+            database = directory / "keymill.db"
+        else:
+            flags = ["--store", store_url(start_store(stack, directory, store))]
+        for number in range(rounds):
+            sleep_once(checks, directory, flags, ids, worker=5 + number, database=database)
+    ids.check(checks, f"{store}: {rounds} times asleep")
+    return f"{store}: asleep {rounds} times: {len(ids):,} ids, 0 duplicates"
+
+
+def sleep_once(checks, directory, flags, ids, *, worker, database):
+    """`worker` has to be fresh: the time of one that was used is perhaps not over yet."""
+    env = {"POD_NAME": f"keymill-{worker}"}
+    with Server(directory, *flags, config=CONFIG, env=env) as sleeper:
+        checks.that(serves_within(sleeper, ids, 5) is not None, "it makes ids")
+        was = worker_of(ids.last)
+        freeze(sleeper.pid, database)
+        time.sleep(WINDOW_SECONDS + 1)
+        with Server(directory, *flags, env=env) as other:
+            took = serves_within(other, ids, 5)
+            checks.that(took is not None and worker_of(ids.last) == was == worker,
+                        f"another makes ids as worker {worker_of(ids.last)}, the sleeper was {was}")
+            os.kill(sleeper.pid, signal.SIGCONT)
+            for _ in range(20):
+                for server in (sleeper, other):
+                    checks.that(serves_within(server, ids, 5, 5_000) is not None,
+                                f"awake again, {server.pid} makes ids")
+            codes = [other.stop(), sleeper.stop()]
+            checks.that(codes == [0, 0], f"both stop: {codes}")
 
 
 def one_ordinal(checks, directory, *, rounds):
