@@ -233,7 +233,8 @@ class Store {
   }
 
   // Creates the keyspace unless its name exists, durably, and returns what the store then
-  // holds: the caller's own, or another's that came first. Use only what was returned.
+  // holds: the caller's own, or another's that came first. Use only what was returned. Where the
+  // store is gone this fails, and never makes another: Establish alone does.
   virtual Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
                                                 MonotonicTime deadline) = 0;
 

@@ -125,6 +125,13 @@ TEST_P(StoreEstablishTest, AnUnsoundKeyspaceMakesNothing) {
 }
 
 // Instances that start at once: one secret, and one of them has the first block.
+// S1: a store that vanished under those who use it is not replaced by the next keyspace.
+TEST_P(StoreEstablishTest, AKeyspaceAloneMakesNoStore) {
+  const bool there = store_->Identity(Soon()).ok();  // One in memory is, from the beginning.
+  EXPECT_EQ(store_->CreateKeyspace(Numbers("links", 0, 100), Soon()).ok(), there);
+  EXPECT_EQ(store_->Identity(Soon()).code(), there ? Code::kOk : Code::kNotFound);
+}
+
 TEST_P(StoreEstablishTest, WhoeverStartsAtOnceAgreesOnOneKeyspace) {
   std::vector<std::unique_ptr<Store>> clients;
   clients.push_back(std::move(store_));

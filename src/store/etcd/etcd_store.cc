@@ -55,23 +55,7 @@ class EtcdStore final : public Store {
   }
 
   Result<Established> Establish(const EstablishRequest& request, MonotonicTime deadline) override {
-    const ForkHold no_fork_in_mid_call;
-    // All or nothing: what cannot be is found before anything is changed.
-    for (const EstablishRequest::Part& part : request.keyspaces) {
-      Result<KeyspaceRecord> record = FirstRecord(part.keyspace, clock_.WallMs());
-      if (!record.ok()) return record.status();
-    }
-    Established established;
-    do {
-      Result<Established> made = writer_.Repeat<Established>(
-          deadline, [&] { return TryEstablish(request, established.keyspaces.size(), deadline); });
-      if (!made.ok()) return made.status();
-      established.identity = std::move(made->identity);
-      for (Established::Part& part : made->keyspaces) {
-        established.keyspaces.push_back(std::move(part));
-      }
-    } while (established.keyspaces.size() < request.keyspaces.size());
-    return established;
+    return EstablishAll(request, /*make_store=*/true, deadline);
   }
 
   Result<std::vector<StoreFinding>> Inspect(MonotonicTime deadline) override {
@@ -81,8 +65,8 @@ class EtcdStore final : public Store {
 
   Result<KeyspaceRecord> CreateKeyspace(const NewKeyspace& keyspace,
                                         MonotonicTime deadline) override {
-    Result<Established> made =
-        Establish({.keyspaces = {{keyspace, 0, {}}}, .instance = {}}, deadline);
+    Result<Established> made = EstablishAll({.keyspaces = {{keyspace, 0, {}}}, .instance = {}},
+                                            /*make_store=*/false, deadline);
     if (!made.ok()) return made.status();
     return std::move(made->keyspaces.at(0).record);
   }
@@ -214,6 +198,12 @@ class EtcdStore final : public Store {
   }
 
  private:
+  Status Gone() const {
+    return {Code::kUnavailable,
+            fmt::format("use the store: it is gone from under {}/ in this cluster",
+                        client_.options().prefix)};
+  }
+
   StoreIdentity IdentityOf(const StoreEntry& store, const Header& header) {
     return {store.id, timeline_.Name(store, header), store.agreed, kSchemaVersion, header.now_ms};
   }
@@ -237,9 +227,32 @@ class EtcdStore final : public Store {
     return writer_.Commit(transaction, true, deadline);
   }
 
+  Result<Established> EstablishAll(const EstablishRequest& request, bool make_store,
+                                   MonotonicTime deadline) {
+    const ForkHold no_fork_in_mid_call;
+    // All or nothing: what cannot be is found before anything is changed.
+    for (const EstablishRequest::Part& part : request.keyspaces) {
+      Result<KeyspaceRecord> record = FirstRecord(part.keyspace, clock_.WallMs());
+      if (!record.ok()) return record.status();
+    }
+    Established established;
+    do {
+      Result<Established> made =
+          writer_.Repeat<Established>(deadline, [&]() -> Attempt<Established> {
+            return TryEstablish(request, established.keyspaces.size(), make_store, deadline);
+          });
+      if (!made.ok()) return made.status();
+      established.identity = std::move(made->identity);
+      for (Established::Part& part : made->keyspaces) {
+        established.keyspaces.push_back(std::move(part));
+      }
+    } while (established.keyspaces.size() < request.keyspaces.size());
+    return established;
+  }
+
   // The keyspaces of `request` from `begin` on, as many as one transaction holds.
   Attempt<Established> TryEstablish(const EstablishRequest& request, std::size_t begin,
-                                    MonotonicTime deadline) {
+                                    bool make_store, MonotonicTime deadline) {
     std::vector<Range> ranges = {{.key = layout_.Store()}};
     std::set<std::string_view> names;
     for (std::size_t i = begin; i < request.keyspaces.size(); ++i) {
@@ -252,6 +265,8 @@ class EtcdStore final : public Store {
     Transaction transaction;
     StoreEntry store{.id = RandomHex(16), .agreed = Timeline::NewName(reply->header)};
     if (reply->ranges[0].empty()) {
+      // S1: one that was there is not replaced by whoever needs a keyspace in it.
+      if (!make_store) return Gone();
       store.lead = timeline_.Lead(deadline);
       transaction.writes[layout_.Store()] = StoreText(store);
     } else {
