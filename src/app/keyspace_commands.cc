@@ -29,7 +29,7 @@ std::string Forecast(const mint::KeyspaceInfo& info) {
 }
 
 std::string Percent(const mint::KeyspaceInfo& info) {
-  if (info.endless) return "-";
+  if (!info.counted()) return "-";
   return fmt::format("{:.2f}%",
                      100.0 * static_cast<double>(info.used) / static_cast<double>(info.capacity));
 }
@@ -74,8 +74,10 @@ void PrintShow(const mint::KeyspaceInfo& info, bool warn) {
   Print("recipe     {}\n", info.record.recipe);
   if (!info.endless) {
     Print("capacity   {}\n", info.capacity);
-    Print("used       {} ({})\n", info.used, Percent(info));
-    Print("left       {}\n", info.left);
+    if (info.counted()) {
+      Print("used       {} ({})\n", info.used, Percent(info));
+      Print("left       {}\n", info.left);
+    }
     Print("exhausted  {}\n", Forecast(info));
     if (info.years_left) Print("years left {:.1f}\n", *info.years_left);
   }
@@ -153,7 +155,7 @@ int RunKeyspaceList(const KeyspaceFlags& flags) {
   for (const auto& info : *all) {
     Print("{:<{}}  {:<9} {:<12} {:>8}  {:>20}  {}\n", info.record.name, width,
           KindName(info.recipe.kind), KeyspaceStateName(info.record.state), Percent(info),
-          info.endless ? "-" : std::to_string(info.left), Forecast(info));
+          info.counted() ? std::to_string(info.left) : "-", Forecast(info));
   }
   return kExitOk;
 }

@@ -337,8 +337,10 @@ void LinkBook::CountHits() {
 void LinkBook::ForgetEnded() {
   Result<Place> place = Open();
   if (!place.ok()) return;
-  const std::int64_t until_ms = clock_.WallMs() - std::chrono::milliseconds(kForgetAfter).count();
-  const Result<std::vector<KeyRow>> gone = place->mill.keys().Change(
+  mint::KeyRegister& keys = place->mill.keys();
+  const std::int64_t until_ms =
+      keys.SurelyPastMs() - std::chrono::milliseconds(kForgetAfter).count();
+  const Result<std::vector<KeyRow>> gone = keys.Change(
       place->keyspace, {.match = {.state = KeyState::kLink,
                                   .token = std::string(kMintedToken),
                                   .expires_until_ms = std::max<std::int64_t>(1, until_ms)},

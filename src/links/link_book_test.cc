@@ -149,6 +149,34 @@ TEST_F(LinkBookTest, DeletingTakesItOutOfMemory) {
   EXPECT_EQ(Follow(key), Found::kNone);
 }
 
+// Years ahead, it would forget links that others follow.
+TEST_F(LinkBookTest, AWrongClockForgetsNothing) {
+  faults_->store_now_ms = clock_.WallMs();
+  clock_.Advance(std::chrono::seconds(5));
+  engine_->StepForTest();
+  const std::string key = Make({.url = "https://a.test/", .expires_at_ms = In(kDay)}).link.key;
+  clock_.StepWall(std::chrono::hours(87'600));
+  book_.StepForTest();
+  clock_.StepWall(-std::chrono::hours(87'600));
+  EXPECT_TRUE(Find(key));
+  faults_->store_now_ms = In(3 * kDay);
+  clock_.StepWall(3 * kDay);
+  clock_.Advance(std::chrono::seconds(5));
+  engine_->StepForTest();
+  book_.StepForTest();
+  EXPECT_EQ(engine_->Explain("k", key)->record, std::nullopt);
+}
+
+TEST_F(LinkBookTest, ALinkIsExplainedByItsRecord) {
+  const std::string key = Make({.url = "https://a.test/"}).link.key;
+  const auto told = engine_->Explain("k", key);
+  ASSERT_TRUE(told.ok()) << told.status().message();
+  EXPECT_EQ(told->state, mint::Explanation::State::kIssued);
+  ASSERT_TRUE(told->record);
+  EXPECT_EQ(told->record->state, KeyState::kLink);
+  EXPECT_TRUE(told->block);
+}
+
 TEST_F(LinkBookTest, AnAliasThatWasAskedForBeforeIsFollowedAtOnce) {
   EXPECT_EQ(*book_.Load("my-talk", 1), "");
   EXPECT_EQ(Follow("my-talk"), Found::kNone);

@@ -34,8 +34,8 @@ Status Engine::WatchTimeline() {
     timeline_.Miss(clock_.Monotonic());
     return {Code::kUnavailable, identity.status().message()};
   }
-  SeeClock(*identity);
-  watch_due_ = store_now_at_ + options_.watch_interval;
+  store_.SeeClock(*identity);
+  watch_due_ = clock_.Monotonic() + options_.watch_interval;
   if (identity->store_id != store_.identity().store_id) {
     // S2: nothing in it is ours to change, and what we hold is of the right one.
     return {Code::kUnavailable,
@@ -49,17 +49,6 @@ Status Engine::WatchTimeline() {
           ? ""
           : "; nothing is reserved until every instance has compared what it has seen");
   return {};
-}
-
-void Engine::SeeClock(const StoreIdentity& identity) {
-  store_now_ms_ = identity.now_ms;
-  store_now_at_ = clock_.Monotonic();
-}
-
-std::optional<std::int64_t> Engine::StoreWallMs() const {
-  if (store_now_ms_ == 0) return {};
-  const auto since = clock_.Monotonic() - store_now_at_;
-  return store_now_ms_ + std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
 }
 
 Status Engine::Audit(bool full) {
@@ -85,14 +74,20 @@ Status Engine::AuditKeyspaces() {
   // read after the store may be ahead of what was read, although nothing went back.
   const std::vector<Keyspace*> keyspaces = catalog_.All();
   audit_due_ = clock_.Monotonic() + options_.audit_interval;
-  const std::vector<WitnessFile::Sighting> sightings = store_.Recall();
+  Result<std::vector<WitnessFile::Sighting>> recalled = store_.Recall();
+  if (!recalled.ok()) {
+    // S4: others wait for what this host has seen. At other times, the next reservation says why.
+    if (compare_) return {Code::kUnavailable, recalled.status().message()};
+    recalled = std::vector<WitnessFile::Sighting>();
+  }
+  const std::vector<WitnessFile::Sighting>& sightings = *recalled;
   if (keyspaces.empty() && sightings.empty()) return {};
   std::vector<std::pair<Keyspace*, Witness>> witnessed;
   witnessed.reserve(keyspaces.size());
   for (Keyspace* const keyspace : keyspaces) {
     witnessed.emplace_back(keyspace, store_.Remembered(keyspace->id()));
   }
-  looked_ms_ = clock_.WallMs();
+  looked_ms_ = store_.NowMs();
   Result<std::vector<KeyspaceRecord>> records = store_.store().ListKeyspaces(StoreDeadline());
   if (records.code() == Code::kInternal) Fatal(records.status());
   if (!records.ok()) return {Code::kUnavailable, records.status().message()};

@@ -138,6 +138,7 @@ TEST_F(CodeImportTest, NothingIsGivenOutBeforeTheListIsComplete) {
   engine->StepForTest();
   EXPECT_EQ(TakeNow(*engine->Find("k"), 5).size(), 0U);
   EXPECT_EQ(faults_->reserve_calls, 0);
+  EXPECT_TRUE(engine->store_up()) << "the others get their numbers";
   const CodeImport again = Import(*engine, SixDigits(), codes);
   EXPECT_FALSE(again.fresh);
   EXPECT_EQ(again.skipped, codes.size());

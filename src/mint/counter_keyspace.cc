@@ -198,9 +198,9 @@ Result<Explanation> CounterKeyspace::Explain(std::string_view key, WitnessedStor
 CounterKeyspace::Refilled CounterKeyspace::Refill(const Supply& supply) {
   Refilled done;
   if (taken_) {
-    if (Status complete = taken_->CheckComplete(supply.store); !complete.ok()) {
-      return {.status = complete};
-    }
+    const Result<bool> complete = taken_->CheckComplete(supply.store);
+    if (!complete.ok()) return {.status = complete.status()};
+    if (!*complete) return {.status = TakenList::Incomplete(), .alone = true};
   }
   for (int i = 0; i < kBlocksPerTurn; ++i) {
     std::optional<Granted> granted = TakeWithheld();

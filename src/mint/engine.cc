@@ -84,7 +84,7 @@ Status Engine::Start() {
   Result<StoreIdentity> identity = store_.store().Identity(StoreDeadline());
   const bool empty = identity.code() == Code::kNotFound;
   if (!identity.ok() && !empty) return identity.status();
-  if (!empty) SeeClock(*identity);
+  if (!empty) store_.SeeClock(*identity);
   // S3: before anything is written, and after a server that is only away has said so.
   if (Status safe = Inspect(/*now=*/true); !safe.ok()) return safe;
   if (!empty) {
@@ -136,7 +136,7 @@ Status Engine::EstablishKeyspaces(bool empty) {
   if (empty || !missing.keyspaces.empty()) {
     Result<Established> made = store_.store().Establish(missing, StoreDeadline());
     if (!made.ok()) return made.status();
-    SeeClock(made->identity);
+    store_.SeeClock(made->identity);
     store_.SetIdentity(std::move(made->identity));
     for (Established::Part& part : made->keyspaces) {
       const KeyspaceRecord& record = part.record;
@@ -419,12 +419,20 @@ Result<Explanation> Engine::Explain(std::string_view name, std::string_view key)
   if (!found.ok()) return found.status();
   Keyspace& keyspace = **found;
   Result<Explanation> explanation = keyspace.Explain(key, store_);
-  if (explanation.code() != Code::kNotFound || !keys_.CheckPossible().ok()) return explanation;
-  // What the keyspace cannot have made by itself somebody may have claimed, or it is kept by name.
+  const bool made = explanation.ok();
+  const bool final = made ? explanation->record.has_value() : explanation.code() != Code::kNotFound;
+  if (final || !keys_.CheckPossible().ok()) return explanation;
+  // What the keyspace cannot have made by itself somebody may have claimed, or it is kept by name;
+  // what it has made may be that of a link.
   const Result<std::optional<KeyRow>> row = keys_.Find(keyspace, key);
   if (row.code() == Code::kInvalidArgument || (row.ok() && !*row)) return explanation;
   if (!row.ok()) return row.status();
-  return ExplainRow(name, keyspace.recipe().kind, **row);
+  if (!made) return ExplainRow(name, keyspace.recipe().kind, **row);
+  if ((*row)->state == KeyState::kLink) {
+    explanation->state = Explanation::State::kIssued;
+    explanation->record = **row;
+  }
+  return explanation;
 }
 
 Result<Engine::Bounds> Engine::BoundsOf(std::string_view name, std::int64_t from_ms,

@@ -32,6 +32,7 @@
 #include "mint/explanation.h"
 #include "mint/key_register.h"
 #include "mint/keyspace.h"
+#include "mint/kinds.h"
 #include "mint/lending.h"
 #include "mint/pool_fill.h"
 #include "mint/pool_options.h"
@@ -112,6 +113,11 @@ struct KeyspaceInfo {
   std::optional<double> years_left;             // Of a snowflake, whatever the rate.
   // Keys by state, of a keyspace whose keys the store remembers; only Describe counts them.
   std::optional<KeyTable::Counts> counts;
+
+  // Whether `used` and `left` say anything.
+  [[nodiscard]] bool counted() const {
+    return !endless && (counts.has_value() || !IsStoredByKey(recipe.kind));
+  }
 };
 
 // Whether a stored keyspace is one of this recipe that can be used: kFailedPrecondition when its
@@ -293,13 +299,8 @@ class Engine {
   Status Start() KEYMILL_UNSHARED;
   [[nodiscard]] MonotonicTime StoreDeadline() const { return store_.Deadline(); }
   [[nodiscard]] Supply MakeSupply() KEYMILL_REQUIRES(refill_mu_) {
-    return {store_, timeline_.timeline(), refill_, StoreWallMs()};
+    return {store_, timeline_.timeline(), refill_};
   }
-
-  // From the store's first answer on: a server warms up before the refiller's first step.
-  void SeeClock(const StoreIdentity& identity) KEYMILL_REQUIRES(refill_mu_);
-  // What the store's clock says now, by when it was asked last.
-  [[nodiscard]] std::optional<std::int64_t> StoreWallMs() const KEYMILL_REQUIRES(refill_mu_);
 
   // For KeyRegister: the timeline, if anything may be changed now.
   Result<std::string> Permit();
@@ -418,8 +419,6 @@ class Engine {
   std::size_t objected_ KEYMILL_GUARDED_BY(refill_mu_) = 0;     // and when the wait began.
   MonotonicTime retry_not_before_ KEYMILL_GUARDED_BY(refill_mu_);
   MonotonicTime inspect_due_ KEYMILL_GUARDED_BY(refill_mu_);
-  std::int64_t store_now_ms_ KEYMILL_GUARDED_BY(refill_mu_) = 0;  // 0: it has no clock of its own.
-  MonotonicTime store_now_at_ KEYMILL_GUARDED_BY(refill_mu_);
   TimelineWatch timeline_ KEYMILL_GUARDED_BY(refill_mu_);
   bool reserving_ KEYMILL_GUARDED_BY(refill_mu_) = true;  // The last attempt worked.
 

@@ -101,7 +101,9 @@ Status Engine::RecoverLines(const KeyspaceRecord& keyspace) {
     if (Result<RecoverReport> done = RecoverOne(line); !done.ok()) return done.status();
   }
   std::map<std::string, std::uint64_t> lost;  // By name, and until when they were used.
-  for (const WitnessFile::Sighting& seen : store_.Recall()) {
+  const Result<std::vector<WitnessFile::Sighting>> recalled = store_.Recall();
+  if (!recalled.ok()) return recalled.status();
+  for (const WitnessFile::Sighting& seen : *recalled) {
     if (!IsWorkerLine(seen.name) || KeyspaceOfLine(seen.name) != keyspace.name) continue;
     if (ids.contains(seen.keyspace_id)) continue;
     std::uint64_t& next = lost[seen.name];
@@ -159,21 +161,24 @@ Result<std::uint64_t> Engine::BurnPool(const KeyspaceRecord& record) {
     burned += taken->keys.size();
   }
   // Repeating these does no harm: what has changed does not match any more.
-  const auto burn = [&](const KeyMatch& match) -> Result<std::uint64_t> {
+  const auto burn = [&](const KeyMatch& match, std::uint32_t lives) -> Result<std::uint64_t> {
     for (std::uint64_t rows = 0;;) {
       const Result<std::vector<KeyRow>> changed =
           keys.Change(keyspace, {.match = match,
                                  .to = KeyState::kUsed,
                                  .at_ms = now_ms,
                                  .expires_at_ms = end_ms,
+                                 .generations = lives,
                                  .rows_max = kBurnedAtOnce});
       if (!changed.ok()) return changed.status();
       if (changed->empty()) return rows;
       rows += changed->size();
     }
   };
-  for (const KeyState state : {KeyState::kReserved, KeyState::kReleased}) {
-    const Result<std::uint64_t> rows = burn({.state = state});
+  // What was released may be somebody else's by now, in its next life.
+  for (const auto& [state, lives] :
+       {std::pair(KeyState::kReserved, 0U), {KeyState::kReleased, 1U}}) {
+    const Result<std::uint64_t> rows = burn({.state = state}, lives);
     if (!rows.ok()) return rows.status();
     burned += *rows;
   }
@@ -185,7 +190,7 @@ Result<std::uint64_t> Engine::BurnPool(const KeyspaceRecord& record) {
   if (recipe.recycle && end_ms != 0) {
     // Whatever a clock that was ahead has left.
     const Result<std::uint64_t> rows =
-        burn({.state = KeyState::kUsed, .expires_until_ms = end_ms - 1});
+        burn({.state = KeyState::kUsed, .expires_until_ms = end_ms - 1}, 0);
     if (!rows.ok()) return rows.status();
   }
   return burned;

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -59,8 +60,12 @@ class KeyRegister {
   Result<KeyTable::Page> List(const Keyspace& keyspace, const KeyTable::Query& query);
   Result<KeyTable::Counts> Count(const Keyspace& keyspace);
 
-  // What the clock says now, for rows.
-  [[nodiscard]] std::int64_t NowMs() const { return store_.clock().WallMs(); }
+  // What the time is, for rows: by the store's clock, where it has one.
+  [[nodiscard]] std::int64_t NowMs() const { return store_.NowMs(); }
+  // The same for what is lost once it counts as over: by the store's clock and by this machine's.
+  [[nodiscard]] std::int64_t SurelyPastMs() const {
+    return std::min(NowMs(), store_.clock().WallMs());
+  }
   [[nodiscard]] const std::string& instance() const { return store_.instance(); }
 
  private:

@@ -36,8 +36,6 @@ struct Supply {
   WitnessedStore& store;
   const std::string& timeline;  // The one in which every witness was compared (S4).
   const RefillOptions& options;
-  // What the store's clock says now, where it has one.
-  std::optional<std::int64_t> store_wall_ms = {};
 };
 
 // The end of an instance: how much time, and patience with a store that does not answer, is left
@@ -152,6 +150,7 @@ class Keyspace {
 
   struct Refilled {
     Status status = {};    // Why the store granted nothing more; see RefillFailed.
+    bool alone = false;    // With a failure: the store is not to blame, and others get theirs.
     bool granted = false;  // It has granted something.
     bool more = false;     // There is need for more, after the others had their turn.
   };

@@ -102,8 +102,7 @@ void PoolKeyspace::Tell(Stats& stats) {
 // behind says.
 std::int64_t PoolKeyspace::ExpiryFrom(const Supply& supply) const {
   if (recipe().expires_s == 0) return 0;
-  return supply.store_wall_ms.value_or(clock_.WallMs()) +
-         static_cast<std::int64_t>(recipe().expires_s) * 1'000;
+  return supply.store.NowMs() + static_cast<std::int64_t>(recipe().expires_s) * 1'000;
 }
 
 // Somebody else may recycle a key, by his own clock and whether it has left this process or not:
@@ -177,7 +176,7 @@ PoolKeyspace::Refilled PoolKeyspace::Refill(const Supply& supply) {
   if (!served.status.ok()) return {.status = served.status};
   Refilled done{.granted = served.granted, .more = served.more};
   if (supply.options.ahead_of_need || served.dry) {
-    const PoolUpkeep::Done kept = upkeep_.Keep(keys, *this, clock_, supply.store_wall_ms);
+    const PoolUpkeep::Done kept = upkeep_.Keep(keys, *this, clock_);
     // What is only to be tidied holds nobody up who can be served, here or elsewhere.
     if (HasNotHappened(kept.status.code()) && !served.dry) {
       Log(LogLevel::kWarn, "mint", "look after the pool of {}: {}", name(), kept.status.message());

@@ -74,7 +74,8 @@ TEST_F(PoolRollbackTest, ARecoveryBurnsAllThatMayHaveBeenHandedOut) {
     Keyspace& keyspace = MakePool(*engine, recipe, 2'500);
     auto out = Get(*engine, keyspace, 50);  // Known to the copy,
     ASSERT_EQ(out.size(), 50U);
-    ASSERT_EQ(engine->ReleaseKey("k", out.back(), 0)->verdict, ReleaseVerdict::kReleased);
+    const std::string released = out.back();
+    ASSERT_EQ(engine->ReleaseKey("k", released, 0)->verdict, ReleaseVerdict::kReleased);
     out.pop_back();
     Backup();
     const auto lost = Get(*engine, keyspace, 300);  // and not.
@@ -94,6 +95,7 @@ TEST_F(PoolRollbackTest, ARecoveryBurnsAllThatMayHaveBeenHandedOut) {
     EXPECT_EQ(CountOf(*engine, KeyState::kUsed), 2'500U);
     // It may have been recycled in the lost time, and then it is not for its first owner to end.
     EXPECT_EQ(engine->ReleaseKey("k", out.front(), 0)->verdict, ReleaseVerdict::kOtherGeneration);
+    EXPECT_EQ(engine->ReleaseKey("k", released, 0)->verdict, ReleaseVerdict::kOtherGeneration);
     engine->Close();
     engine = StartOnFile(/*low=*/500);
     const auto fresh = Get(*engine, **engine->Lookup("k"), 500);

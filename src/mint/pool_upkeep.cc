@@ -94,12 +94,12 @@ Result<std::size_t> PoolUpkeep::Recycle(KeyRegister& keys, const Keyspace& keysp
 }
 
 // A clock that is years ahead would end every life at once, for keys that others have.
-bool PoolUpkeep::MayRecycle(const KeyRegister& keys, const Keyspace& keyspace,
-                            std::optional<std::int64_t> store_wall_ms) {
+bool PoolUpkeep::MayRecycle(const KeyRegister& keys, const Keyspace& keyspace, const Clock& clock) {
   const Recipe& recipe = keyspace.recipe();
   if (!recipe.recycle) return false;
-  const std::int64_t now_ms = keys.NowMs();
-  const bool right = !store_wall_ms || std::abs(now_ms - *store_wall_ms) <= ClockOffMs(recipe);
+  const std::int64_t here_ms = clock.WallMs();
+  const std::int64_t store_ms = keys.NowMs();
+  const bool right = std::abs(here_ms - store_ms) <= ClockOffMs(recipe);
   if (std::exchange(told_clock_, !right) == right) {
     if (right) {
       Log(LogLevel::kInfo, "mint", "keys of {} are recycled again: the clocks agree",
@@ -108,18 +108,17 @@ bool PoolUpkeep::MayRecycle(const KeyRegister& keys, const Keyspace& keyspace,
       Log(LogLevel::kWarn, "mint",
           "no key of {} is recycled here: this machine's clock says {}, the store's {}. Set it "
           "right",
-          keyspace.name(), UtcText(now_ms), UtcText(*store_wall_ms));
+          keyspace.name(), UtcText(here_ms), UtcText(store_ms));
     }
   }
   return right;
 }
 
-PoolUpkeep::Done PoolUpkeep::Tidy(KeyRegister& keys, const Keyspace& keyspace,
-                                  std::optional<std::int64_t> store_wall_ms) {
+PoolUpkeep::Done PoolUpkeep::Tidy(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock) {
   Done done;
   Result<std::size_t> expired = std::size_t{0};
   Result<std::size_t> recycled = std::size_t{0};
-  if (MayRecycle(keys, keyspace, store_wall_ms)) {
+  if (MayRecycle(keys, keyspace, clock)) {
     expired = Expire(keys, keyspace);
     if (!expired.ok()) return {.status = expired.status()};
     recycled = Recycle(keys, keyspace);
@@ -182,14 +181,13 @@ PoolUpkeep::Done PoolUpkeep::TopUp(KeyRegister& keys, const Keyspace& keyspace) 
   return {.more = filling_, .brought = true};
 }
 
-PoolUpkeep::Done PoolUpkeep::Keep(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock,
-                                  std::optional<std::int64_t> store_wall_ms) {
+PoolUpkeep::Done PoolUpkeep::Keep(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock) {
   Done done;
   const MonotonicTime now = clock.Monotonic();
   if (now >= tidy_due_) {
     tidy_due_ = now + options_.tidy_interval;
     full_ = false;
-    done = Tidy(keys, keyspace, store_wall_ms);
+    done = Tidy(keys, keyspace, clock);
     if (!done.status.ok()) return done;
     if (done.more) tidy_due_ = now;
   }

@@ -40,19 +40,17 @@ class PoolUpkeep {
     bool more = false;     // There is more to do, after the others had their turn.
     bool brought = false;  // Keys became available.
   };
-  // `store_wall_ms`: what the store's clock says now, where it has one.
-  Done Keep(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock,
-            std::optional<std::int64_t> store_wall_ms);
+  Done Keep(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock);
 
  private:
   // Each changes a bounded number of rows; how many. REQUIRES for Expire and Recycle: MayRecycle.
   Result<std::size_t> Reclaim(KeyRegister& keys, const Keyspace& keyspace);
   Result<std::size_t> Expire(KeyRegister& keys, const Keyspace& keyspace);
   Result<std::size_t> Recycle(KeyRegister& keys, const Keyspace& keyspace);
-  Done Tidy(KeyRegister& keys, const Keyspace& keyspace, std::optional<std::int64_t> store_wall_ms);
-  // Whether this machine's clock may say that the time of a key is over. Tells when that changes.
-  bool MayRecycle(const KeyRegister& keys, const Keyspace& keyspace,
-                  std::optional<std::int64_t> store_wall_ms);
+  Done Tidy(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock);
+  // Whether this machine's clock and the store's agree, so that they may say that the time of a key
+  // is over. Tells when that changes.
+  bool MayRecycle(const KeyRegister& keys, const Keyspace& keyspace, const Clock& clock);
   void Count(KeyRegister& keys, const Keyspace& keyspace, const Clock& clock);
   Done TopUp(KeyRegister& keys, const Keyspace& keyspace);
 

@@ -105,6 +105,28 @@ TEST_F(PoolUpkeepTest, AKeyExpiresByTheStoresClock) {
   }
 }
 
+// Its rest would be over at once for all whose clock is right.
+TEST_F(PoolUpkeepTest, AKeyIsReleasedByTheStoresClock) {
+  const std::int64_t now_ms = clock_.WallMs();
+  faults_->store_now_ms = now_ms;
+  const auto engine = StartShared();
+  const auto keys = Get(*engine, MakePool(*engine, Recycling(), 1), 1);
+  ASSERT_EQ(keys.size(), 1U);
+  clock_.StepWall(-std::chrono::hours(87'600));
+  ASSERT_EQ(engine->ReleaseKey("k", keys[0], 0)->verdict, ReleaseVerdict::kReleased);
+  EXPECT_EQ(RowOf(*engine, keys[0]).since_ms, now_ms);
+}
+
+TEST_F(PoolUpkeepTest, AClockThatWasSetBackDoesNotShortenTheRest) {
+  const auto engine = StartShared();
+  const auto keys = Get(*engine, MakePool(*engine, Recycling(), 1), 1);
+  ASSERT_EQ(keys.size(), 1U);
+  const std::int64_t used_ms = RowOf(*engine, keys[0]).since_ms;
+  clock_.StepWall(-std::chrono::hours(1));
+  ASSERT_EQ(engine->ReleaseKey("k", keys[0], 0)->verdict, ReleaseVerdict::kReleased);
+  EXPECT_EQ(RowOf(*engine, keys[0]).since_ms, used_ms);
+}
+
 TEST_F(PoolUpkeepTest, WithoutRecyclingAnExpiredKeyStaysUsed) {
   const auto engine = StartShared();
   Recipe recipe = Pool(Audit::kBatch);

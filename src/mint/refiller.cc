@@ -114,6 +114,12 @@ bool Engine::Refill(Keyspace& keyspace) {
     return true;
   }
   const Keyspace::Refilled done = keyspace.Refill(MakeSupply());
+  if (!done.status.ok() && done.alone) {
+    const bool news = keyspace.Verdict().code() != done.status.code();
+    keyspace.RefillFailed(done.status);
+    if (news) Log(LogLevel::kInfo, "mint", "{}: {}", keyspace.name(), done.status.message());
+    return true;
+  }
   if (!done.status.ok()) return RefillFailed(keyspace, done.status);
   if (done.granted) SetReserving(true, {});
   if (done.more) Notify();

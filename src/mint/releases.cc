@@ -2,6 +2,7 @@
 
 #include "mint/releases.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
@@ -42,7 +43,8 @@ Result<Release> ReleaseKey(KeyRegister& keys, const Keyspace& keyspace, std::str
   }
   // The generation as it was found, whether asked for or not: the key may live its next life by
   // now.
-  const std::int64_t now_ms = keys.NowMs();
+  // Its rest begins no earlier than its use did, whatever a clock that was set back says.
+  const std::int64_t now_ms = std::max(keys.NowMs(), row.since_ms);
   const Result<std::vector<KeyRow>> changed =
       keys.Change(keyspace, {.match = {.keys = {std::string(key)},
                                        .state = KeyState::kUsed,

@@ -67,7 +67,7 @@ Result<std::string> MintOnce(KeyRegister& keys, const Keyspace& keyspace, std::s
   const std::string row_name = RowName(name);
   const Result<std::optional<KeyRow>> known = keys.Find(keyspace, row_name);
   if (!known.ok()) return known.status();
-  if (*known && !IsOver(**known, keys.NowMs())) return KeysOf(**known, count);
+  if (*known && !IsOver(**known, keys.SurelyPastMs())) return KeysOf(**known, count);
   Result<std::string> fresh = mint();
   if (!fresh.ok()) return fresh;
   const std::int64_t now_ms = keys.NowMs();
@@ -80,9 +80,10 @@ Result<std::string> MintOnce(KeyRegister& keys, const Keyspace& keyspace, std::s
       .note = fmt::format("{}\n{}", count, *fresh)};
   if (*known) {
     // The old answer makes room, unless somebody was faster.
-    const Result<std::vector<KeyRow>> gone = keys.Change(
-        keyspace,
-        {.match = {.keys = {row_name}, .state = KeyState::kNote, .expires_until_ms = now_ms}});
+    const Result<std::vector<KeyRow>> gone =
+        keys.Change(keyspace, {.match = {.keys = {row_name},
+                                         .state = KeyState::kNote,
+                                         .expires_until_ms = keys.SurelyPastMs()}});
     if (!gone.ok()) return gone.status();
   }
   const Result<std::vector<std::optional<KeyRow>>> present = keys.Add(keyspace, {row});
@@ -99,9 +100,9 @@ bool IsRetryOver(const KeyRow& row, std::int64_t now_ms) {
 
 Result<std::size_t> ForgetRetries(KeyRegister& keys, const Keyspace& keyspace,
                                   std::uint32_t rows_max) {
-  const Result<std::vector<KeyRow>> gone =
-      keys.Change(keyspace, {.match = {.state = KeyState::kNote, .expires_until_ms = keys.NowMs()},
-                             .rows_max = rows_max});
+  const Result<std::vector<KeyRow>> gone = keys.Change(
+      keyspace, {.match = {.state = KeyState::kNote, .expires_until_ms = keys.SurelyPastMs()},
+                 .rows_max = rows_max});
   if (!gone.ok()) return gone.status();
   return gone->size();
 }

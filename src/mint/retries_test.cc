@@ -2,6 +2,7 @@
 
 #include "mint/retries.h"
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
@@ -67,6 +68,42 @@ TEST_F(RetriesTest, ForgetsAfterTwoDays) {
   clock_.StepWall(std::chrono::milliseconds(1));
   EXPECT_EQ(*MintOnce(*engine, "a", 1), "2\n");
   EXPECT_EQ(*MintOnce(*engine, "a", 1), "2\n");
+}
+
+// They are gone from the keyspace, and nobody else gets them.
+TEST_F(RetriesTest, GivesTheLastKeysThoughTheyAreFewer) {
+  const auto engine = StartMemory();
+  Create(*engine, Orders(1, 1));
+  std::atomic<bool> done{false};
+  std::thread refiller([&] {
+    while (!done) engine->StepForTest();  // One number at a time, and then that there are no more.
+  });
+  const auto mint = [&](std::string_view retry, std::uint64_t count) {
+    Keyspace& keyspace = **engine->Lookup("k");
+    const auto minted = engine->MintOnce(keyspace, retry, count, MonotonicTime::max());
+    return minted.ok() ? *minted : minted.status().message();
+  };
+  EXPECT_EQ(mint("a", 4), "1\n2\n3\n4\n");
+  EXPECT_EQ(mint("b", 10), "5\n6\n7\n8\n9\n");
+  EXPECT_EQ(mint("b", 10), "5\n6\n7\n8\n9\n");
+  EXPECT_THAT(mint("c", 1), HasSubstr("exhausted"));
+  done = true;
+  refiller.join();
+}
+
+// Years ahead, it would take every answer for forgotten and make others for the same requests.
+TEST_F(RetriesTest, AWrongClockForgetsNothing) {
+  faults_->store_now_ms = clock_.WallMs();
+  const auto engine = StartFaulty(Options());
+  Create(*engine, Orders());
+  ASSERT_EQ(*MintOnce(*engine, "a", 1), "1\n");
+  for (const auto off : {std::chrono::hours(87'600), -std::chrono::hours(87'600)}) {
+    clock_.StepWall(off);
+    EXPECT_EQ(*MintOnce(*engine, "a", 1), "1\n");
+    ASSERT_TRUE(MintOnce(*engine, "b", 1).ok());
+    clock_.StepWall(-off);
+  }
+  EXPECT_EQ(*MintOnce(*engine, "b", 1), "2\n");
 }
 
 TEST_F(RetriesTest, RemovesWhatIsTooOld) {

@@ -126,14 +126,14 @@ MonotonicTime SnowflakeKeyspace::Tick() {
 }
 
 Status SnowflakeKeyspace::CheckClock(const Supply& supply) const {
-  if (options_.accept_clock_ahead || !supply.store_wall_ms) return {};
-  const std::int64_t ahead_ms = clock_.WallMs() - *supply.store_wall_ms;
-  if (ahead_ms <= kAheadMaxMs) return {};
-  return {Code::kClockRegressed,
-          fmt::format(
-              "mint {}: this machine's clock says {}, the store's {}, {} s earlier. Set the "
-              "clock right; if it is the store's that is wrong, accept_clock_ahead says so",
-              name(), UtcText(clock_.WallMs()), UtcText(*supply.store_wall_ms), ahead_ms / 1000)};
+  const std::int64_t store_ms = supply.store.NowMs();
+  const std::int64_t ahead_ms = clock_.WallMs() - store_ms;
+  if (options_.accept_clock_ahead || ahead_ms <= kAheadMaxMs) return {};
+  return {
+      Code::kClockRegressed,
+      fmt::format("mint {}: this machine's clock says {}, the store's {}, {} s earlier. Set the "
+                  "clock right; if it is the store's that is wrong, accept_clock_ahead says so",
+                  name(), UtcText(clock_.WallMs()), UtcText(store_ms), ahead_ms / 1000)};
 }
 
 Keyspace::Refilled SnowflakeKeyspace::Refill(const Supply& supply) {

@@ -101,20 +101,22 @@ Result<std::optional<KeyRow>> TakenList::Find(WitnessedStore& store, const std::
   return table->FindKey(keyspace_id_, row, store.Deadline());
 }
 
-Status TakenList::CheckComplete(WitnessedStore& store) {
-  if (page_bits_) return {};
+Status TakenList::Incomplete() {
+  return {
+      Code::kUnavailable,
+      "the list of codes that were in use before is not complete yet: run keymill import again"};
+}
+
+Result<bool> TakenList::CheckComplete(WitnessedStore& store) {
+  if (page_bits_) return true;
   const Result<std::optional<KeyRow>> row = Find(store, std::string(kComplete));
   if (!row.ok()) return row.status();
-  if (!*row) {
-    return {Code::kUnavailable,
-            "the list of codes that were in use before is not complete yet: run keymill import "
-            "again"};
-  }
+  if (!*row) return false;
   std::uint32_t bits = 0;
   std::string_view note = (*row)->note;
   if (!TakeNumber(note, ' ', bits) || bits > kPageBitsMax) return Unreadable(kComplete);
   page_bits_ = bits;
-  return {};
+  return true;
 }
 
 Result<const std::vector<std::uint64_t>*> TakenList::ReadPage(WitnessedStore& store,
@@ -141,7 +143,9 @@ Result<const std::vector<std::uint64_t>*> TakenList::ReadPage(WitnessedStore& st
 
 Result<std::vector<NumberRun>> TakenList::FreeOf(WitnessedStore& store, std::uint64_t first,
                                                  std::uint64_t count) {
-  if (Status complete = CheckComplete(store); !complete.ok()) return complete;
+  const Result<bool> complete = CheckComplete(store);
+  if (!complete.ok()) return complete.status();
+  if (!*complete) return Incomplete();
   std::vector<NumberRun> runs;
   const std::uint64_t end = first + count;
   const auto add = [&](std::uint64_t from, std::uint64_t to) {

@@ -44,12 +44,15 @@ class TakenList {
  public:
   explicit TakenList(std::string keyspace_id) : keyspace_id_(std::move(keyspace_id)) {}
 
-  // Errors: kUnavailable while the list is not complete, or the store is away; kFailedPrecondition
-  // when it is damaged, or the store cannot have one.
-  Status CheckComplete(WitnessedStore& store);
+  // Whether all of the list is there.
+  // Errors: kUnavailable when the store is away; kFailedPrecondition when the list is damaged, or
+  // the store cannot have one.
+  Result<bool> CheckComplete(WitnessedStore& store);
+  // What is said until then: kUnavailable.
+  static Status Incomplete();
 
   // What is left of [first, first + count), in order.
-  // Errors: as CheckComplete.
+  // Errors: as CheckComplete, and Incomplete.
   Result<std::vector<NumberRun>> FreeOf(WitnessedStore& store, std::uint64_t first,
                                         std::uint64_t count);
 

@@ -21,6 +21,11 @@ std::string MakeInstanceName() {
   return fmt::format("{}/{}/{}", host.data(), ::getpid(), RandomHex(8));
 }
 
+std::int64_t MonotonicMs(const Clock& clock) {
+  const auto since = clock.Monotonic().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+}
+
 }  // namespace
 
 WitnessedStore::WitnessedStore(std::unique_ptr<Store> store, std::unique_ptr<WitnessFile> witness,
@@ -32,6 +37,16 @@ WitnessedStore::WitnessedStore(std::unique_ptr<Store> store, std::unique_ptr<Wit
       timeout_(timeout),
       clock_(clock),
       instance_(MakeInstanceName()) {}
+
+void WitnessedStore::SeeClock(const StoreIdentity& identity) {
+  store_zero_ms_ = identity.now_ms == 0 ? kNoClock : identity.now_ms - MonotonicMs(clock_);
+}
+
+std::optional<std::int64_t> WitnessedStore::StoreWallMs() const {
+  const std::int64_t zero_ms = store_zero_ms_;
+  if (zero_ms == kNoClock) return {};
+  return zero_ms + MonotonicMs(clock_);
+}
 
 Witness WitnessedStore::Remembered(const std::string& keyspace_id) {
   const MutexLock lock(mu_);
@@ -52,12 +67,12 @@ void WitnessedStore::Remember(const std::string& keyspace_id, const Witness& now
   seen = {std::max(seen.rev, now.rev), std::max(seen.next, now.next)};
 }
 
-std::vector<WitnessFile::Sighting> WitnessedStore::Recall() {
-  if (!witness_) return {};
+Result<std::vector<WitnessFile::Sighting>> WitnessedStore::Recall() {
+  if (!witness_) return std::vector<WitnessFile::Sighting>();
   Result<std::vector<WitnessFile::Sighting>> kept = witness_->SightingsIn(identity_.store_id);
-  if (!kept.ok()) return {};
+  if (!kept.ok()) return kept;
   for (const WitnessFile::Sighting& each : *kept) Remember(each.keyspace_id, each.seen);
-  return *std::move(kept);
+  return kept;
 }
 
 Status WitnessedStore::Record(const std::string& keyspace_id, std::string_view name,

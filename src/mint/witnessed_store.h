@@ -5,9 +5,13 @@
 
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,14 +46,20 @@ class WitnessedStore {
   [[nodiscard]] const StoreIdentity& identity() const { return identity_; }
   void SetIdentity(StoreIdentity identity) { identity_ = std::move(identity); }
 
+  // The store's own clock, where it has one: what it said last, and the time since.
+  void SeeClock(const StoreIdentity& identity);
+  [[nodiscard]] std::optional<std::int64_t> StoreWallMs() const;
+  // The same, or what this machine's says: for what others read, whose clocks are not this one.
+  [[nodiscard]] std::int64_t NowMs() const { return StoreWallMs().value_or(clock_.WallMs()); }
+
   // The highest that this process has seen.
   Witness Remembered(const std::string& keyspace_id);
   // The highest that this process, or any that shares its witness, has seen.
   // Errors: WitnessFile::Read's.
   Result<Witness> Witnessed(const std::string& keyspace_id);
-  // All that the witness has seen in this store, remembered from now on; nothing when it cannot be
-  // read: the next reservation says why.
-  std::vector<WitnessFile::Sighting> Recall();
+  // All that the witness has seen in this store, remembered from now on.
+  // Errors: WitnessFile::Read's.
+  Result<std::vector<WitnessFile::Sighting>> Recall();
   // W1: what is recorded here is on disk before this returns.
   Status Record(const std::string& keyspace_id, std::string_view name, const Witness& seen);
   // The same for what a start has seen; binds the witness to the store, too.
@@ -58,6 +68,8 @@ class WitnessedStore {
   Result<std::vector<std::string>> IdsOf(std::string_view name);
 
  private:
+  static constexpr std::int64_t kNoClock = std::numeric_limits<std::int64_t>::min();
+
   void Remember(const std::string& keyspace_id, const Witness& now);
 
   const std::unique_ptr<store::MeteredStore> store_;
@@ -67,6 +79,8 @@ class WitnessedStore {
   const Clock& clock_;
   const std::string instance_;
   StoreIdentity identity_;
+  // What the store's clock said when the monotonic one was at zero.
+  std::atomic<std::int64_t> store_zero_ms_ = kNoClock;
 
   Mutex mu_;
   // What this process has seen itself, by keyspace id: the witness when there is no file.

@@ -192,6 +192,8 @@ Status WorkerLeases::GiveBack(const Supply& supply, const WorkerWindow& window,
                                                         .timeline = supply.timeline},
                                                        supply.store.Deadline());
   if (!seen.ok()) return seen.status();
+  // What was to be used once the witness knows of it is in that row, and anybody's now.
+  if (withheld_ && withheld_->block.id == block_id) withheld_.reset();
   // Older is safe: it only notices less.
   supply.store.Record(window.line_id, window.line_name, *seen).Ignore();
   return {};

@@ -83,6 +83,8 @@ KeyspacePage::Row Tell(const mint::KeyspaceInfo& info) {
   if (info.record.state == KeyspaceState::kSealed) row.reason.clear();
   if (!info.endless) {
     row.capacity = std::to_string(info.capacity);
+  }
+  if (info.counted()) {
     row.used = std::to_string(info.used);
     row.left = std::to_string(info.left);
   }

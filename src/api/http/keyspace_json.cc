@@ -169,6 +169,8 @@ std::string KeyspaceJson(const mint::KeyspaceInfo& info) {
   }
   if (!info.endless) {
     json["capacity"] = std::to_string(info.capacity);
+  }
+  if (info.counted()) {
     json["used"] = std::to_string(info.used);
     json["left"] = std::to_string(info.left);
   }

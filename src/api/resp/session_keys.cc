@@ -170,6 +170,8 @@ void ListAll(Backend& backend, Answer& answer) {
     map.Add("state", std::string(KeyspaceStateName(info.record.state)));
     if (!info.endless) {
       map.AddNumber("capacity", info.capacity);
+    }
+    if (info.counted()) {
       map.AddNumber("used", info.used);
       map.AddNumber("left", info.left);
     }
