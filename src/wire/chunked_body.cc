@@ -10,6 +10,7 @@ namespace keymill::wire {
 namespace {
 
 constexpr int kSizeDigitsMax = 16;
+constexpr std::string_view kBodyTooLarge = "the body is too large";
 
 bool IsToken(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -22,7 +23,7 @@ bool IsControl(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\
 
 ChunkedBody::Outcome ChunkedBody::Read(std::string_view input) {
   while (at_ < input.size() && state_ != State::kWhole) {
-    if (at_ >= 2 * size_max_) return Outcome::kTooLarge;
+    if (at_ >= 2 * size_max_) return TooLarge(kBodyTooLarge);
     if (state_ == State::kData) {
       const std::string_view piece = input.substr(at_, chunk_left_);
       data_.append(piece);
@@ -50,6 +51,11 @@ ChunkedBody::Outcome ChunkedBody::Malformed(std::string_view detail) {
   return Outcome::kMalformed;
 }
 
+ChunkedBody::Outcome ChunkedBody::TooLarge(std::string_view detail) {
+  detail_ = detail;
+  return Outcome::kTooLarge;
+}
+
 ChunkedBody::Outcome ChunkedBody::Expect(char c, char expected, State next) {
   if (c != expected) return Malformed("a line of the chunked body does not end in CRLF");
   state_ = next;
@@ -57,6 +63,9 @@ ChunkedBody::Outcome ChunkedBody::Expect(char c, char expected, State next) {
 }
 
 ChunkedBody::Outcome ChunkedBody::OnByte(char c) {
+  if (state_ >= State::kTrailerBegin) {
+    if (const Outcome outcome = CountTrailer(c); outcome != Outcome::kNeedMore) return outcome;
+  }
   switch (state_) {
     case State::kSizeBegin:
     case State::kSize:
@@ -86,18 +95,26 @@ ChunkedBody::Outcome ChunkedBody::OnSize(char c) {
   if (state_ == State::kSizeBegin) {
     chunk_left_ = 0;
     size_digits_ = 0;
+    trailers_size_ = trailers_ = 0;  // Not in Clear, which requests without a body call, too.
   }
   const int digit = HexDigit(c);
   if (digit >= 0) {
     if (++size_digits_ > kSizeDigitsMax) return Malformed("a chunk's size has too many digits");
     chunk_left_ = chunk_left_ * 16 + static_cast<std::size_t>(digit);
-    if (chunk_left_ > size_max_ - data_.size()) return Outcome::kTooLarge;
+    if (chunk_left_ > size_max_ - data_.size()) return TooLarge(kBodyTooLarge);
     state_ = State::kSize;
     return Outcome::kNeedMore;
   }
   if (state_ == State::kSizeBegin) return Malformed("a chunk does not begin with its size");
   if (c == ';') return Malformed("chunk extensions are not accepted");
   return Expect(c, '\r', State::kSizeEnd);
+}
+
+// They are dropped, but a sender must not keep us busy with what no header may hold.
+ChunkedBody::Outcome ChunkedBody::CountTrailer(char c) {
+  if (++trailers_size_ > trailer_limits_.size) return TooLarge("the trailers are too large");
+  if (state_ != State::kTrailerBegin || c == '\r') return Outcome::kNeedMore;
+  return ++trailers_ > trailer_limits_.fields ? TooLarge("too many trailers") : Outcome::kNeedMore;
 }
 
 ChunkedBody::Outcome ChunkedBody::OnTrailer(char c) {

@@ -16,9 +16,14 @@ namespace keymill::wire {
 // and dropped.
 class ChunkedBody {
  public:
+  struct TrailerLimits {
+    std::size_t size;  // Of all of them, line ends and the last, empty line included.
+    std::size_t fields;
+  };
   // `size_max` limits what was put together; twice as much may arrive in all, framing and
   // trailers included: nobody needs more of those than of body.
-  explicit ChunkedBody(std::size_t size_max) : size_max_(size_max) {}
+  ChunkedBody(std::size_t size_max, TrailerLimits trailers)
+      : size_max_(size_max), trailer_limits_(trailers) {}
 
   enum class Outcome : std::uint8_t { kWhole, kNeedMore, kMalformed, kTooLarge };
 
@@ -28,7 +33,7 @@ class ChunkedBody {
 
   [[nodiscard]] std::size_t consumed() const { return at_; }  // Bytes of the input.
   [[nodiscard]] std::string_view data() const { return data_; }
-  [[nodiscard]] std::string_view detail() const { return detail_; }  // Why it is malformed.
+  [[nodiscard]] std::string_view detail() const { return detail_; }  // Why it is refused.
 
   // From now on, and for this body as well.
   void set_size_max(std::size_t size_max) { size_max_ = size_max; }
@@ -53,16 +58,22 @@ class ChunkedBody {
   };
 
   Outcome Malformed(std::string_view detail);
+  Outcome TooLarge(std::string_view detail);
   Outcome OnByte(char c);
   Outcome OnSize(char c);
   Outcome OnTrailer(char c);
+  // Counts a byte of the trailers, whatever it is for.
+  Outcome CountTrailer(char c);
   Outcome Expect(char c, char expected, State next);
 
   std::size_t size_max_;
+  const TrailerLimits trailer_limits_;
   State state_ = State::kSizeBegin;
   std::size_t at_ = 0;
   std::size_t chunk_left_ = 0;
   int size_digits_ = 0;
+  std::size_t trailers_size_ = 0;
+  std::size_t trailers_ = 0;
   std::string data_;
   std::string_view detail_;
 };

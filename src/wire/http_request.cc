@@ -174,7 +174,7 @@ HttpReader::Outcome HttpReader::ReadBody(std::string_view input) {
     case ChunkedBody::Outcome::kMalformed:
       return Fail(400, chunks_.detail());
     case ChunkedBody::Outcome::kTooLarge:
-      return Fail(413, "the body is too large");
+      return Fail(413, chunks_.detail());
     case ChunkedBody::Outcome::kWhole:
       break;
   }

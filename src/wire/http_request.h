@@ -26,8 +26,8 @@ struct HttpRequest;
 
 struct HttpLimits {
   std::size_t request_line = 8 * 1024;
-  std::size_t header = 32 * 1024;  // Request line included.
-  std::size_t fields = 100;
+  std::size_t header = 32 * 1024;  // Request line included. As much again for trailers.
+  std::size_t fields = 100;        // The same.
   std::size_t body = 64 * 1024;
   // Another limit for requests that need a larger body, by what their header says. Only asked when
   // `body` may not do.
@@ -67,7 +67,8 @@ std::size_t EmptyLines(std::string_view input);
 
 class HttpReader {
  public:
-  explicit HttpReader(HttpLimits limits = {}) : limits_(limits), chunks_(limits.body) {}
+  explicit HttpReader(HttpLimits limits = {})
+      : limits_(limits), chunks_(limits.body, {.size = limits.header, .fields = limits.fields}) {}
 
   enum class Outcome : std::uint8_t {
     kRequest,   // `request` is whole; `consumed` bytes belong to it.

@@ -557,6 +557,30 @@ TEST(HttpRequestTest, LimitsTheFramingOfChunks) {
   EXPECT_EQ(ErrorOf(Chunked(crumbs + "0\r\n\r\n"), kSmall), 413);
 }
 
+// H5
+TEST(HttpRequestTest, LimitsTrailersAsHeaders) {
+  constexpr HttpLimits kTight{.request_line = 40, .header = 80, .fields = 3, .body = 1000};
+  const auto trailers = [](std::size_t fields, std::size_t size) {
+    std::string lines;
+    for (std::size_t i = 1; i < fields; ++i) lines += "X: y\r\n";
+    lines += "X: " + std::string(size - lines.size() - std::string_view("X: \r\n\r\n").size(), 'y');
+    return Chunked("1\r\na\r\n0\r\n" + lines + "\r\n\r\n");
+  };
+  EXPECT_EQ(ReadOne(trailers(1, 80), kTight).body, "a");
+  EXPECT_EQ(ErrorOf(trailers(1, 81), kTight), 413);
+  EXPECT_EQ(ReadOne(trailers(3, 80), kTight).body, "a");
+  EXPECT_EQ(ErrorOf(trailers(4, 60), kTight), 413);
+  EXPECT_EQ(ErrorOf(Chunked("0\r\nX: " + std::string(200, 'y')), kTight), 413);  // It never ends.
+  const std::string bytes = trailers(3, 80);
+  EXPECT_EQ(ReadEveryWay(bytes + bytes, kTight).requests.size(), 2U);  // Each has its own.
+
+  EXPECT_EQ(ReadWhole(trailers(100, 32 * 1024)).error, 0);
+  EXPECT_EQ(ReadWhole(trailers(101, 1024)).error, 413);
+  EXPECT_EQ(ReadWhole(trailers(300, 2048)).error, 413);
+  EXPECT_EQ(ReadWhole(trailers(1, 32 * 1024 + 1)).error, 413);
+  EXPECT_EQ(ReadWhole(trailers(1, 70'000)).error, 413);
+}
+
 TEST(HttpRequestTest, AsksForTheBodyOnceWhenTheSenderWaits) {
   HttpReader reader;
   const std::string header = Post("Content-Length: 3\r\nExpect: 100-Continue\r\n", "");

@@ -39,7 +39,7 @@ bool IsSafe(Method method) {
 
 bool IsCrossSite(const wire::HttpRequest& request, bool mints) {
   if (mints && EqualsIgnoringCase(request.sec_fetch_site, "cross-site")) return true;
-  if (request.origin.empty() || IsSafe(request.method)) return false;
+  if (request.origin.empty() || (!mints && IsSafe(request.method))) return false;
   return !IsSameSite(request.origin, request.host);
 }
 

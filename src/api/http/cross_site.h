@@ -10,8 +10,8 @@
 namespace keymill::api::http {
 
 // Whether a browser sent `request` for a page of another site, although it would change
-// something: with any method but GET, HEAD and OPTIONS, or if it `mints`. Other clients send
-// neither Origin nor Sec-Fetch-Site.
+// something: with any method but GET, HEAD and OPTIONS, or with any if it `mints`. Other clients
+// send neither Origin nor Sec-Fetch-Site.
 bool IsCrossSite(const wire::HttpRequest& request, bool mints);
 
 }  // namespace keymill::api::http

@@ -14,12 +14,12 @@ namespace {
 
 using wire::Method;
 
-bool Refused(Method method, std::string_view host, std::string_view origin) {
+bool Refused(Method method, std::string_view host, std::string_view origin, bool mints = false) {
   wire::HttpRequest request;
   request.method = method;
   request.host = host;
   request.origin = origin;
-  return IsCrossSite(request, false);
+  return IsCrossSite(request, mints);
 }
 
 TEST(CrossSiteTest, OnlyTheSameSiteMayChangeAnything) {
@@ -52,6 +52,15 @@ TEST(CrossSiteTest, OnlyTheSameSiteMayChangeAnything) {
   }
 }
 
+TEST(CrossSiteTest, NoMethodIsSafeForWhatMints) {
+  for (const Method method : {Method::kGet, Method::kPost, Method::kOther}) {
+    EXPECT_TRUE(Refused(method, "localhost:8080", "http://evil.example", true));
+    EXPECT_TRUE(Refused(method, "localhost:8080", "null", true));
+    EXPECT_FALSE(Refused(method, "localhost:8080", "http://localhost:8080", true));
+    EXPECT_FALSE(Refused(method, "localhost:8080", "", true));
+  }
+}
+
 TEST(CrossSiteTest, WhatIsRefusedCostsNoKey) {
   TestServer server;
   Client client(server);
@@ -64,9 +73,12 @@ TEST(CrossSiteTest, WhatIsRefusedCostsNoKey) {
   expect_forbidden(client.Ask("PUT", "/v1/keyspaces/fresh", foreign));
   expect_forbidden(client.Ask("DELETE", "/v1/keyspaces/orders", foreign));
   expect_forbidden(client.Ask("GET", "/get-key", "Sec-Fetch-Site: cross-site\r\n"));
+  expect_forbidden(client.Ask("GET", "/get-key", foreign));
   EXPECT_EQ(server.issued(), 0U);
   EXPECT_EQ(client.Ask("GET", "/v1/keyspaces/fresh").status, 404);
 
+  EXPECT_EQ(client.Ask("GET", "/livez", foreign).status, 200);
+  EXPECT_EQ(client.Ask("GET", "/get-key", "Origin: http://a\r\n").status, 200);
   EXPECT_EQ(client.Ask("GET", "/livez", "Sec-Fetch-Site: cross-site\r\n").status, 200);
   EXPECT_EQ(client.Ask("GET", "/get-key", "Sec-Fetch-Site: none\r\n").status, 200);
   EXPECT_EQ(client.Ask("GET", "/get-key", "Sec-Fetch-Site: same-origin\r\n").status, 200);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,9 +11,9 @@
 
 #include "api/http/key_operations.h"
 #include "api/http/keyspace_json.h"
+#include "api/http/parameters.h"
 #include "base/suggest.h"
 #include "base/utc_text.h"
-#include "wire/percent.h"
 
 namespace keymill::api::http {
 namespace {
@@ -22,8 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 4> kLinkWords = {"url", "alias", "expires_at", "dedupe"};
-constexpr std::array<std::string_view, 2> kListWords = {"limit", "cursor"};
-constexpr std::uint32_t kLinksPerPageMax = 1'000;
 // More would not fit what JavaScript counts exactly.
 constexpr std::uint64_t kHitsShownMax = (std::uint64_t{1} << 53) - 1;
 
@@ -97,26 +94,9 @@ Result<keymill::links::NewLink> ParseNewLink(std::string_view body) {
 }
 
 Result<LinkListPage> ParseLinkListPage(std::string_view query) {
-  const auto pairs = wire::ParseQuery(query);
-  if (!pairs.ok()) return pairs.status();
-  LinkListPage page;
-  for (const auto& [name, value] : *pairs) {
-    if (name == "cursor") {
-      page.cursor = value;
-    } else if (name == "limit") {
-      const auto [end, error] =
-          std::from_chars(value.data(), value.data() + value.size(), page.limit);
-      const bool whole = error == std::errc() && end == value.data() + value.size();
-      if (!whole || page.limit == 0 || page.limit > kLinksPerPageMax) {
-        return Invalid(fmt::format("limit is \"{}\": it must be a whole number from 1 to {}",
-                                   value.substr(0, 32), kLinksPerPageMax));
-      }
-    } else {
-      return Invalid(fmt::format("unknown parameter \"{}\"{}", name.substr(0, 32),
-                                 DidYouMean(name, kListWords)));
-    }
-  }
-  return page;
+  Result<ListPage> page = ParseListPage(query, "cursor", LinkListPage().limit);
+  if (!page.ok()) return page.status();
+  return LinkListPage{static_cast<std::uint32_t>(page->limit), std::move(page->after)};
 }
 
 Reply CreateLink(Service& service, const keymill::links::NewLink& wanted, MonotonicTime deadline) {

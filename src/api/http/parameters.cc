@@ -23,7 +23,6 @@ namespace keymill::api::http {
 namespace {
 
 constexpr std::array<std::string_view, 1> kMintParameters = {"count"};
-constexpr std::array<std::string_view, 2> kListParameters = {"limit", "after"};
 constexpr std::array<std::string_view, 1> kClaimParameters = {"owner"};
 constexpr std::array<std::string_view, 2> kDeriveParameters = {"content", "salt"};
 constexpr std::array<std::string_view, 2> kRangeParameters = {"from", "to"};
@@ -33,6 +32,10 @@ constexpr std::array<std::string_view, 1> kReturnParameters = {"used"};
 Status UnknownParameter(std::string_view name, std::span<const std::string_view> known) {
   return {Code::kInvalidArgument,
           fmt::format("unknown parameter \"{}\"{}", name.substr(0, 32), DidYouMean(name, known))};
+}
+
+Status GivenTwice(std::string_view name) {
+  return {Code::kInvalidArgument, fmt::format("{} is given more than once", name)};
 }
 
 // Without the white space around it, in lower case.
@@ -89,7 +92,7 @@ Status SetCount(std::string_view name, std::string_view value,
   if (name != "count") {
     return UnknownParameter(name, kMintParameters);
   }
-  if (count) return {Code::kInvalidArgument, "count is given more than once"};
+  if (count) return GivenTwice(name);
   Result<std::uint64_t> parsed = ParseCount(value);
   if (!parsed.ok()) return parsed.status();
   count = *parsed;
@@ -110,7 +113,7 @@ Result<Pairs> QueryAndIntegers(const wire::HttpRequest& request) {
 // A whole number in [least, most], of a parameter that may be given once.
 Status SetInteger(std::string_view name, std::string_view value, std::uint64_t least,
                   std::uint64_t most, std::optional<std::uint64_t>& number) {
-  if (number) return {Code::kInvalidArgument, fmt::format("{} is given more than once", name)};
+  if (number) return GivenTwice(name);
   std::uint64_t parsed = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
   const bool whole = error == std::errc() && end == value.data() + value.size();
@@ -179,27 +182,24 @@ Result<std::uint64_t> MintCount(const wire::HttpRequest& request) {
   return count.value_or(1);
 }
 
-Result<ListPage> ParseListPage(std::string_view query) {
-  const auto pairs = wire::ParseQuery(query);
+Result<ListPage> ParseListPage(std::string_view query, std::string_view after_name,
+                               std::size_t limit) {
+  const Result<Pairs> pairs = wire::ParseQuery(query);
   if (!pairs.ok()) return pairs.status();
-  ListPage page;
+  std::optional<std::uint64_t> said;
+  std::optional<std::string> after;
   for (const auto& [name, value] : *pairs) {
-    if (name == "after") {
-      page.after = value;
-    } else if (name == "limit") {
-      const auto [end, error] =
-          std::from_chars(value.data(), value.data() + value.size(), page.limit);
-      const bool whole = error == std::errc() && end == value.data() + value.size();
-      if (!whole || page.limit == 0 || page.limit > kListMax) {
-        return Status(Code::kInvalidArgument,
-                      fmt::format("limit is \"{}\": it must be a whole number from 1 to {}",
-                                  value.substr(0, 32), kListMax));
-      }
+    if (name == "limit") {
+      if (Status set = SetInteger(name, value, 1, kListMax, said); !set.ok()) return set;
+    } else if (name != after_name) {
+      return UnknownParameter(name, std::array<std::string_view, 2>{"limit", after_name});
+    } else if (after) {
+      return GivenTwice(name);
     } else {
-      return UnknownParameter(name, kListParameters);
+      after = value;
     }
   }
-  return page;
+  return ListPage{.limit = said.value_or(limit), .after = std::move(after).value_or("")};
 }
 
 Result<TimeRange> ParseTimeRange(std::string_view query) {
@@ -209,11 +209,13 @@ Result<TimeRange> ParseTimeRange(std::string_view query) {
   std::optional<std::int64_t> to_ms;
   for (const auto& [name, value] : *pairs) {
     if (name != "from" && name != "to") return UnknownParameter(name, kRangeParameters);
+    std::optional<std::int64_t>& end = name == "from" ? from_ms : to_ms;
+    if (end) return GivenTwice(name);
     const Result<std::int64_t> ms = ParseUtcText(value);
     if (!ms.ok()) {
       return Status(Code::kInvalidArgument, fmt::format("{}: {}", name, ms.status().message()));
     }
-    (name == "from" ? from_ms : to_ms) = *ms;
+    end = *ms;
   }
   if (from_ms && to_ms) return TimeRange{*from_ms, *to_ms};
   return Status(

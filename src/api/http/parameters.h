@@ -28,14 +28,16 @@ Result<std::uint64_t> MintCount(const wire::HttpRequest& request);
 
 inline constexpr std::size_t kListMax = 1000;
 
-// Which of the keyspaces a list shows: the first `limit` whose names come after `after`.
+// Which part of a list is shown: the first `limit` of those that come after `after`.
 struct ListPage {
   std::size_t limit = kListMax;
   std::string after;
 };
-// ?limit=100&after=orders, both optional.
+// ?limit=100&after=orders, both optional. `after_name` is what the list calls the second, and
+// `limit` holds when none is said.
 // Errors: kInvalidArgument, naming the parameter and what it may be.
-Result<ListPage> ParseListPage(std::string_view query);
+Result<ListPage> ParseListPage(std::string_view query, std::string_view after_name = "after",
+                               std::size_t limit = kListMax);
 
 // Moments, in milliseconds since 1970: from the first up to, and without, the second.
 struct TimeRange {

@@ -22,6 +22,13 @@
 
 namespace keymill::api::http {
 
+// What generate-id's service says on every answer.
+inline constexpr std::string_view kCors =
+    "Access-Control-Allow-Origin: *\r\n"
+    "Access-Control-Allow-Credentials: true\r\n"
+    "Access-Control-Allow-Methods: *\r\n"
+    "Access-Control-Allow-Headers: *\r\n";
+
 // What is asked for, whichever peer's client asks.
 struct PeerRequest {
   Operation operation = Operation::kUnknownPath;

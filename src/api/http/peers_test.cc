@@ -5,6 +5,7 @@
 
 #include "api/http/peers.h"
 
+#include <algorithm>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -53,13 +54,54 @@ TEST_F(PeersTest, EveryVerbMintsButThoseThatOnlyLook) {
 
 // They mint on GET, which any page could have a browser send.
 TEST_F(PeersTest, PagesOfOtherSitesMintNothing) {
-  for (const char* const target :
-       {"/generate-id", "/api/segment/get/orders", "/api/snowflake/get/ids",
-        "/tinyid/id/nextIdSimple?bizType=orders&token=t",
-        "/tinyid/id/nextSegmentId?bizType=orders&token=t"}) {
+  for (const char* const target : {"/api/segment/get/orders", "/api/snowflake/get/ids",
+                                   "/tinyid/id/nextIdSimple?bizType=orders&token=t",
+                                   "/tinyid/id/nextSegmentId?bizType=orders&token=t"}) {
     EXPECT_EQ(client_.Ask("GET", target, "Sec-Fetch-Site: cross-site\r\n").status, 403) << target;
     EXPECT_EQ(client_.Ask("POST", target, "Origin: http://b\r\n").status, 403) << target;
+    EXPECT_EQ(client_.Ask("GET", target, "Origin: http://b\r\n").status, 403) << target;
+    EXPECT_EQ(client_.Ask("GET", target, "Origin: http://a\r\n").status, 200) << target;
   }
+}
+
+void ExpectCors(const Response& response) {
+  EXPECT_EQ(response.header("access-control-allow-origin"), "*");
+  EXPECT_EQ(response.header("access-control-allow-credentials"), "true");
+  EXPECT_EQ(response.header("access-control-allow-methods"), "*");
+  EXPECT_EQ(response.header("access-control-allow-headers"), "*");
+}
+
+TEST_F(PeersTest, APreflightOfGenerateIdIsAnsweredAsThere) {
+  const std::string fields =
+      "Origin: http://b\r\nSec-Fetch-Site: cross-site\r\nAccess-Control-Request-Method: GET\r\n";
+  for (const char* const target : {"/generate-id", "/health"}) {
+    const Response preflight = client_.Ask("OPTIONS", target, fields);
+    EXPECT_EQ(preflight.status, 204) << target;
+    ExpectCors(preflight);
+  }
+  for (const char* const target : {"/get-key", "/livez", "/api/segment/get/orders",
+                                   "/v1/keyspaces/orders/keys", "/decodeSnowflakeId"}) {
+    const Response preflight = client_.Ask("OPTIONS", target, fields);
+    EXPECT_EQ(preflight.header("access-control-allow-origin"), "") << target;
+  }
+}
+
+// Of another site: it may look at /health, and is told why it gets no id.
+TEST_F(PeersTest, APageCanReadEveryAnswerOfGenerateId) {
+  const Response health = client_.Ask("GET", "/health", "Origin: http://b\r\n");
+  EXPECT_EQ(health.status, 200);
+  ExpectCors(health);
+  const std::string foreign = "Origin: http://b\r\nSec-Fetch-Site: cross-site\r\n";
+  const Response id = client_.Ask("GET", "/generate-id", foreign);
+  EXPECT_EQ(id.status, 200);
+  ExpectCors(id);
+  const Response refused = client_.Ask("POST", "/generate-id", foreign);
+  EXPECT_EQ(refused.status, 403);
+  ExpectCors(refused);
+  ExpectCors(client_.Ask("HEAD", "/generate-id"));
+  EXPECT_EQ(
+      client_.Ask("GET", "/get-key", "Origin: http://b\r\n").header("access-control-allow-origin"),
+      "");
 }
 
 TEST_F(PeersTest, NumbersAreGivenWhateverTheKeysLookLike) {
@@ -109,6 +151,36 @@ TEST_F(PeersTest, AnEmptyReservoirIsWaitedFor) {
   EXPECT_EQ(std::count(ids.begin(), ids.end(), ','), 99'999);
   ids = Body("/tinyid/id/nextIdSimple?bizType=orders&token=t&batchSize=100001");
   EXPECT_EQ(std::count(ids.begin(), ids.end(), ','), 99'999) << "no more, and no word of it";
+}
+
+TEST_F(PeersTest, TheLastNumbersAreGivenAlsoWhenMoreWereAskedFor) {
+  Recipe ten = DefaultRecipe(Kind::kSequence);
+  ten.alphabet = "decimal";
+  ten.length = 1;
+  ten.start = 0;
+  server_.Create("ten", ten);
+  server_.Create("digits", ten);
+  const std::string one = "/tinyid/id/nextId?bizType=ten&token=t";
+  EXPECT_EQ(Body(one), R"({"data":[0],"code":200,"message":""})");
+  EXPECT_EQ(Body(one + "&batchSize=100"),
+            R"({"data":[1,2,3,4,5,6,7,8,9],"code":200,"message":""})");
+  EXPECT_THAT(Body(one + "&batchSize=100"), HasSubstr(R"("data":null,"code":6)"));
+  EXPECT_THAT(Body(one), HasSubstr(R"("data":null,"code":6)"));
+  const std::string simple = "/tinyid/id/nextIdSimple?bizType=digits&token=t&batchSize=11";
+  EXPECT_EQ(Body(simple), "0,1,2,3,4,5,6,7,8,9");
+  EXPECT_EQ(Body(simple), "");
+}
+
+TEST_F(PeersTest, WhatWasTakenBeforeTheStoreFailedIsGiven) {
+  ASSERT_EQ(Body("/tinyid/id/nextIdSimple?bizType=orders&token=t"), "1");
+  server_.store().down = true;
+  const PeerRequest request{
+      .operation = Operation::kTinyIdsSimple, .keyspace = "orders", .count = 100'000, .path = "/"};
+  constexpr MonotonicTime kPast;  // Waits for nothing.
+  const std::string rest = ServePeer(server_.service(), request, kPast).body;
+  EXPECT_TRUE(rest.starts_with("2,3,4,")) << rest.substr(0, 40);
+  EXPECT_LT(std::count(rest.begin(), rest.end(), ','), 99'999);
+  EXPECT_EQ(ServePeer(server_.service(), request, kPast).body, "");
 }
 
 TEST_F(PeersTest, AStoreThatIsAwayIsAnErrorInTheirWords) {

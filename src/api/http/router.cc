@@ -166,6 +166,7 @@ Route FindRoute(const wire::HttpRequest& request, const RouterOptions& options) 
       return route;
     }
     route.operation = Operation::kWrongMethod;
+    route.cors = endpoint.peer == Peer::kGenerateId;
     if (!route.allow.empty()) route.allow += ", ";
     route.allow += MethodName(endpoint.method);
     const bool get = endpoint.method == Method::kGet || endpoint.method == kAnyMethod;

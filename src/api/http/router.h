@@ -57,6 +57,7 @@ enum class Operation : std::uint8_t {
 
 struct Route {
   Operation operation = Operation::kUnknownPath;
+  bool cors = false;     // Of kOptions and kWrongMethod: the path is generate-id's.
   std::string keyspace;  // Decoded.
   std::string key;  // Decoded; also the check in /readyz/<check>, the file in /docs/<file>, and a
                     // name of Leaf's.

@@ -10,6 +10,7 @@
 #include "api/http/cross_site.h"
 #include "api/http/documents.h"
 #include "api/http/parameters.h"
+#include "api/http/peers.h"
 
 namespace keymill::api::http {
 namespace {
@@ -41,17 +42,32 @@ std::string_view SlugFor(int status) {
   }
 }
 
+// The peer says on every answer that any page may ask. A browser asks so with OPTIONS first.
+std::string_view CorsOf(const Route& route) {
+  const bool theirs = route.cors || route.operation == Operation::kGenerateId ||
+                      route.operation == Operation::kPodHealth;
+  return theirs ? kCors : std::string_view();
+}
+
 Reply OptionsReply(const Route& route) {
   return {.status = 204,
           .content_type = {},
           .body = {},
-          .headers = fmt::format("Allow: {}\r\n", route.allow)};
+          .headers = fmt::format("Allow: {}\r\n{}", route.allow, CorsOf(route))};
+}
+
+Reply ForeignPage(const Route& route) {
+  Reply reply = StatusProblem({Code::kPermissionDenied,
+                               "a browser sent this for a page of another site; such pages may "
+                               "not mint or change anything here"});
+  reply.headers += CorsOf(route);
+  return reply;
 }
 
 Reply WrongMethod(const Route& route) {
   return Problem(405, "method-not-allowed", ReasonPhrase(405),
                  fmt::format("use {} here", route.allow),
-                 fmt::format("Allow: {}\r\n", route.allow));
+                 fmt::format("Allow: {}\r\n{}", route.allow, CorsOf(route)));
 }
 
 Reply TooManyKeys(std::uint64_t count, bool text) {
@@ -295,11 +311,10 @@ Progress HttpSession::AnswerKeyLater(std::function<Reply(Service&)> work, std::s
 
 Progress HttpSession::Dispatch(const wire::HttpRequest& request, std::string& output) {
   const Route route = FindRoute(request, service_.options().router);
-  if (IsCrossSite(request, MintsOnGet(route.operation))) {
-    return Answer(StatusProblem({Code::kPermissionDenied,
-                                 "a browser sent this for a page of another site; such pages may "
-                                 "not mint or change anything here"}),
-                  output);
+  // Any page may ask for ids, as the CORS headers of that peer say.
+  const bool mints = MintsOnGet(route.operation) && route.operation != Operation::kGenerateId;
+  if (IsCrossSite(request, mints)) {
+    return Answer(ForeignPage(route), output);
   }
   switch (route.operation) {
     case Operation::kGetKey:

@@ -302,7 +302,9 @@ Progress RespSession::GetKeys(Words words, std::string& output) {
 Progress RespSession::Config(Words words, std::string& output) {
   if (SameWord(words[1], "SET") || SameWord(words[1], "REWRITE") ||
       SameWord(words[1], "RESETSTAT")) {
-    return Error("ERR nothing can be configured over RESP; see docs/configuration.md", output);
+    return Error(
+        "ERR nothing can be configured over RESP; `keymill config show` lists the settings",
+        output);
   }
   if (!SameWord(words[1], "GET")) return Error(UnknownSubcommand("config", words[1]), output);
   if (words.size() < 3) return Error(WrongArity("config|get"), output);

@@ -248,5 +248,13 @@ TEST_F(GrpcServerTest, ARequestThatIsTooLargeIsRefusedUnread) {
             ::grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
+// As docs/grpc.md says. A later gRPC may give another answer.
+TEST_F(GrpcServerTest, BytesThatAreNoMessageAreRefusedByGrpcItself) {
+  const ::grpc::Status status = Mint("\xff");  // A string must be UTF-8.
+  EXPECT_EQ(status.error_code(), ::grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(status.error_message(), "");
+  EXPECT_EQ(world_.mint.issued(), 0U);
+}
+
 }  // namespace
 }  // namespace keymill::api::grpc
