@@ -54,12 +54,13 @@ bool Matches(const KeyTable::Query& query, const KeyRow& row) {
 void Remark(std::string_view name, Kind kind) {
   if (mint::IsStoredByKey(kind)) return;
   if (mint::IsEndless(kind)) {
-    Say("keymill: {} is of kind {}: the store keeps nothing of its keys but its aliases\n", name,
-        KindName(kind));
+    Say("keymill: {} is of kind {}: the store keeps nothing of its keys but its aliases and "
+        "links\n",
+        name, KindName(kind));
     return;
   }
   Say("keymill: {} is of kind {}: the store keeps a ledger of {}, not of keys, which keymill "
-      "explain reads; only its aliases are listed\n",
+      "explain reads; only its aliases and links are listed\n",
       name, KindName(kind), mint::TakesBlocks(kind) ? "blocks" : "times");
 }
 

@@ -31,8 +31,13 @@ std::string_view Made(const Banner& banner) { return banner.created ? "created" 
 std::string TryCommand(const Banner& banner) {
   if (banner.url.empty()) {
     const bool fits = banner.keyspaces.empty() || banner.keyspaces.contains("default");
-    return fmt::format("redis-cli -u {} KEYMILL.MINT {}", banner.resp,
-                       fits ? "default" : banner.keyspaces.begin()->first);
+    const std::string keyspace = fits ? "default" : banner.keyspaces.begin()->first;
+    if (banner.resp.empty() && !banner.grpc.empty()) {
+      return fmt::format(
+          R"(grpcurl -plaintext -d '{{"keyspace":"{}"}}' {} keymill.v1.Keymill/Mint)", keyspace,
+          banner.grpc);
+    }
+    return fmt::format("redis-cli -u {} KEYMILL.MINT {}", banner.resp, keyspace);
   }
   if (banner.keyspaces.empty()) {
     return fmt::format(R"(curl -X PUT {}/v1/keyspaces/orders --json '{{"kind":"sequence"}}')",

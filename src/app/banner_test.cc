@@ -44,6 +44,10 @@ TEST(BannerTest, WhatIsOffIsToldAndNotTried) {
   banner.resp = "redis://127.0.0.1:6380";
   banner.url = "";
   EXPECT_EQ(TryCommand(banner), "redis-cli -u redis://127.0.0.1:6380 KEYMILL.MINT default");
+  banner.resp = "";
+  banner.grpc = "127.0.0.1:9090";
+  EXPECT_EQ(TryCommand(banner), R"(grpcurl -plaintext -d '{"keyspace":"default"}' 127.0.0.1:9090 )"
+                                "keymill.v1.Keymill/Mint");
 }
 
 TEST(BannerTest, TheTextIsShortHoweverManyKeyspacesThereAre) {

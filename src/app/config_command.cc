@@ -13,6 +13,7 @@
 #include "app/commands.h"
 #include "app/config/config_template.h"
 #include "app/config/quote.h"
+#include "app/listeners.h"
 #include "app/output.h"
 #include "app/text_file.h"
 
@@ -102,6 +103,9 @@ int RunConfigCheck(const ConfigFlags& flags) {
   if (!flags.file.empty()) common.config_file = flags.file;
   const Result<Config> config = LoadServeConfig(common);
   if (!config.ok()) return Fail(config.status());
+  // Other verbs that read what serve reads need no listener.
+  if (Status listening = CheckListening(*config); !listening.ok()) return Fail(listening);
+  for (const std::string& warning : config->warnings) Say("keymill: {}\n", warning);
   std::size_t set = 0;
   for (const auto& [path, origin] : config->origins) {
     if (origin.layer != Origin::Layer::kDefault) ++set;

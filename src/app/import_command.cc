@@ -14,9 +14,11 @@
 
 #include "app/cli.h"
 #include "app/commands.h"
+#include "app/doctor/recipe_command.h"
 #include "app/import_sources.h"
 #include "app/output.h"
 #include "app/progress_bar.h"
+#include "keys/recipe_fields.h"
 #include "load/quantity.h"
 #include "mint/recipe_words.h"
 
@@ -57,12 +59,21 @@ Status CheckAll(const std::vector<Successor>& successors) {
     if (Status named = CheckKeyspaceName(each.name); !named.ok()) {
       return {Code::kInvalidArgument,
               fmt::format("{}; leave it out with --only, and create a keyspace of another name: "
-                          "keymill keyspace create NAME --kind sequence --alphabet decimal "
-                          "--start {}",
-                          named.message(), each.recipe.start)};
+                          "keymill keyspace create NAME {}",
+                          named.message(), doctor::RecipeCommandFlags(each.recipe))};
+    }
+    if (Status valid = keys::ValidateRecipe(each.recipe); !valid.ok()) {
+      return {Code::kInvalidArgument, fmt::format("{}: {}", each.name, valid.message())};
     }
   }
   return {};
+}
+
+// The first number that will be minted, as people know it: of a ticket `start` counts indices.
+// REQUIRES: keys::ValidateRecipe(recipe).ok()
+std::uint64_t FirstNumber(const Recipe& recipe) {
+  if (recipe.kind != Kind::kTicket) return recipe.start;
+  return recipe.start * recipe.stride + recipe.offset;
 }
 
 int Succeed(const ImportFlags& flags, std::vector<Successor> successors) {
@@ -72,7 +83,7 @@ int Succeed(const ImportFlags& flags, std::vector<Successor> successors) {
   if (Status sound = CheckAll(successors); !sound.ok()) return Fail(sound);
   if (flags.dry_run) {
     for (const Successor& each : successors) {
-      Print("{} would begin at {} ({})\n", each.name, each.recipe.start, each.told);
+      Print("{} would begin at {} ({})\n", each.name, FirstNumber(each.recipe), each.told);
     }
     return kExitOk;
   }
@@ -82,7 +93,7 @@ int Succeed(const ImportFlags& flags, std::vector<Successor> successors) {
     const auto created = opened->engine->Create(each.name, each.recipe);
     if (!created.ok()) return Fail(created.status());
     Print("{} {} at {} ({})\n", each.name, created->fresh ? "begins" : "is there, and began",
-          each.recipe.start, each.told);
+          FirstNumber(each.recipe), each.told);
   }
   return kExitOk;
 }

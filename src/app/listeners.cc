@@ -97,6 +97,18 @@ bool RespByDefault(const Config& config) {
   return config.origins.at("listen.resp").layer == Origin::Layer::kDefault;
 }
 
+Status CheckListening(const Config& config) {
+  const Settings& settings = config.settings;
+  // What may be skipped is nothing to rely on.
+  const bool relies_on_resp = !settings.listen_resp.empty() && !RespByDefault(config);
+  if (relies_on_resp || !settings.listen_http.empty() || !settings.listen_grpc.empty() ||
+      !settings.listen_links.empty()) {
+    return {};
+  }
+  return {Code::kFailedPrecondition,
+          "nothing to listen on: set listen.http, for example to 127.0.0.1:8080"};
+}
+
 namespace {
 
 Status OpenHttp(const Settings& settings, const FrontEnds& front_ends, Listening& listening) {
@@ -151,20 +163,13 @@ Status OpenLinks(const Settings& settings, const FrontEnds& front_ends, Listenin
 
 Result<Listening> OpenListeners(const Settings& settings, bool resp_by_default,
                                 const FrontEnds& front_ends) {
-  // What may be skipped is nothing to rely on.
-  const bool speaks_http = !settings.listen_http.empty();
-  const bool relies_on_resp = !settings.listen_resp.empty() && !resp_by_default;
-  if (!speaks_http && !relies_on_resp && settings.listen_links.empty()) {
-    return Status(Code::kFailedPrecondition,
-                  "nothing to listen on: set listen.http, for example to 127.0.0.1:8080");
-  }
   net::ServerOptions options;
   options.threads =
       settings.threads != 0 ? settings.threads : std::max(1U, std::thread::hardware_concurrency());
   options.connections_max = ConnectionsThatFit(settings.connections_max, options.threads);
   Listening listening{.server = std::make_unique<net::Server>(options), .listeners = {}};
   Status opened;
-  if (speaks_http) opened = OpenHttp(settings, front_ends, listening);
+  if (!settings.listen_http.empty()) opened = OpenHttp(settings, front_ends, listening);
   if (opened.ok() && !settings.listen_resp.empty()) {
     opened = OpenResp(settings, resp_by_default, front_ends, listening);
   }

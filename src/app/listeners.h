@@ -40,6 +40,9 @@ struct Listening {
 // Whether RESP listens where nobody has asked it to.
 bool RespByDefault(const Config& config);
 
+// kFailedPrecondition when a server with this configuration would listen nowhere for certain.
+Status CheckListening(const Config& config);
+
 // What is spoken where.
 struct FrontEnds {
   api::http::Service& http;
@@ -47,10 +50,10 @@ struct FrontEnds {
   api::links::LinkService& links;
 };
 
-// Binds and listens wherever the settings say, and begins to serve. With `resp_by_default`, a port
-// for RESP that somebody else has is only worth a warning.
-// Errors: kAlreadyExists when a port is taken, which is a failure of this start;
-// kFailedPrecondition for what another configuration has to mend.
+// Binds and listens wherever the settings say, gRPC aside, and begins to serve. With
+// `resp_by_default`, a port for RESP that somebody else has is only worth a warning. Errors:
+// kAlreadyExists when a port is taken, which is a failure of this start; kFailedPrecondition for
+// what another configuration has to mend.
 Result<Listening> OpenListeners(const Settings& settings, bool resp_by_default,
                                 const FrontEnds& front_ends);
 

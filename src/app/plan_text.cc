@@ -180,8 +180,10 @@ std::vector<PlanRow> TimedNature(const keys::Plan& plan) {
 // How a key that is taken already is avoided, and what that costs.
 std::string StoredCollision(const keys::Plan& plan) {
   if (!plan.stored->derived) {
-    return fmt::format("none: what is drawn twice is not added; a fill gives up at {:.0f} % of all",
-                       keys::kPoolFillShare * 100);
+    return fmt::format(
+        "none: what is drawn twice is not added; a fill gives up when three of four draws "
+        "are there already: at about {:.0f} % of all, later in a small pool",
+        keys::kPoolFillShare * 100);
   }
   return fmt::format(
       "none: other digits are taken; even odds of the first after {}; attempts per new key: {} "

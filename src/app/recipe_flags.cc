@@ -6,8 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include <fmt/format.h>
-
+#include "app/doctor/recipe_command.h"
 #include "base/check.h"
 
 namespace keymill::app {
@@ -60,13 +59,6 @@ constexpr std::array<RecipeHelp, 25> kRecipeHelp = {{
     {"distinct", "BOOL", "Of derived: true: the same content gets another key each time (false)"},
 }};
 
-// Flags have dashes where words have underscores.
-std::string FlagName(std::string_view word) {
-  std::string name = fmt::format("--{}", word);
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 }  // namespace
 
 void RecipeFlags::AddTo(CLI::App& verb) {
@@ -76,7 +68,7 @@ void RecipeFlags::AddTo(CLI::App& verb) {
     const auto* const help = std::find_if(kRecipeHelp.begin(), kRecipeHelp.end(),
                                           [&](const RecipeHelp& row) { return row.word == word; });
     KEYMILL_CHECK(help != kRecipeHelp.end());
-    flag.option = verb.add_option(FlagName(word), flag.values, help->summary)
+    flag.option = verb.add_option(doctor::RecipeFlagName(word), flag.values, help->summary)
                       ->type_name(help->value)
                       ->allow_extra_args(false);
     if (word == "blocklist") {

@@ -338,7 +338,8 @@ class ServeRun {
 
   // Where to find the server, for messages.
   std::string_view BaseUrl() const {
-    return listening_->listeners.empty() ? "" : std::string_view(listening_->listeners[0].url);
+    if (listening_->listeners.empty()) return grpc_.address();
+    return listening_->listeners[0].url;
   }
 
   // Those that are configured, and those that were created otherwise.
@@ -456,6 +457,8 @@ int RunServe(const ServeFlags& flags) {
   Signals::Block();  // First: one that arrives during the start waits until it can be heeded.
   Result<Config> config = ReadConfig(flags.common, /*serving=*/true);
   if (!config.ok()) return Fail(config.status());
+  // Before the store is opened, which takes numbers and a worker id from it.
+  if (Status listening = CheckListening(*config); !listening.ok()) return Fail(listening);
   std::signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
   ServeRun run(*std::move(config), flags);

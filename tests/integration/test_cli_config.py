@@ -95,6 +95,45 @@ class Config(ScenarioTest):
                          "keymill.yml: fine; 1 of 27 settings is set, the others have their "
                          "defaults\n")
 
+    def test_check_refuses_what_serve_refuses(self):
+        ticket = "{kind: ticket, stride: 2, offset: 1}"
+        for text, said in ((f"keyspaces: {{a: {ticket}, b: {ticket}}}\n",
+                            "keyspaces (keymill.yml:1): keyspace b would give the same keys as "
+                            "keyspace a"),
+                           ('listen: {http: "", resp: ""}\n', "nothing to listen on"),
+                           ('listen: {http: ""}\n', "nothing to listen on")):
+            with self.subTest(text=text):
+                self.write(text)
+                done = self.keymill("check", code=REFUSED)
+                self.assertIn(said, done.stderr)
+                served = run_keymill("serve", cwd=self.directory)
+                self.assertEqual((served.returncode, said in served.stderr), (REFUSED, True),
+                                 served.stderr)
+                # It has not even looked at the store.
+                self.assertFalse((self.directory / "data").exists())
+
+    def test_what_has_nothing_to_listen_on_can_still_mint(self):
+        self.write('listen: {http: "", resp: ""}\n')
+        done = run_keymill("mint", cwd=self.directory)
+        self.assertEqual(done.returncode, OK, done.stderr)
+
+    def test_check_tells_what_serve_warns_of(self):
+        self.write("sqlite:a.db\n", "url").chmod(0o644)
+        done = self.keymill("check", env={"KEYMILL_STORE_FILE": "url"})
+        self.assertIn("no file: fine", done.stdout)
+        self.assertEqual(done.stderr, "keymill: KEYMILL_STORE_FILE: every user of this machine can "
+                         "read url; chmod 600 url\n")
+
+    def test_a_debug_switch_of_the_file_is_turned_off_by_the_environment(self):
+        self.write("DEBUG_ENABLED: true\n")
+        for no in ("false", "0"):
+            done = self.keymill("show", "--origin", env={"DEBUG_ENABLED": no})
+            self.assertRegex(done.stdout,
+                             r"(?m)^log_level +info +environment DEBUG_ENABLED$")
+        self.write("log_level: warn\n")
+        done = self.keymill("show", "--origin", env={"DEBUG_ENABLED": "false"})
+        self.assertRegex(done.stdout, r"(?m)^log_level +warn +file keymill\.yml:1$")
+
     def test_init_writes_a_file_that_changes_nothing(self):
         before = json.loads(self.keymill("show", "-o", "json").stdout)["settings"]
         done = self.keymill("init")

@@ -351,6 +351,7 @@ class Audits(KeyVerbs):
         self.keymill("claim", "default", "my-link")
         done = self.keymill("audit", "--keyspace", "default", "-o", "csv")
         self.assertIn("a ledger of blocks, not of keys", done.stderr)
+        self.assertIn("only its aliases and links are listed", done.stderr)
         self.assertEqual([row["key"] for row in self.rows("--keyspace", "default")], ["my-link"])
 
     def test_mistakes_are_told(self):

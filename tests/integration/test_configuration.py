@@ -3,13 +3,14 @@
 """Settings from flags, environment and file, and those of the older service."""
 
 import pathlib
+import socket
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
-from keymill_process import Server, free_port, ledger
+from keymill_process import Server, free_port, keymill_bin, ledger
 from proof import ScenarioTest
 from scenario_refusals import refused
 
@@ -84,6 +85,17 @@ class Configuration(ScenarioTest):
         port = free_port()
         server = self.serve("--compat", "", port=port, env={"PORT": str(port)})
         self.assertEqual(server.ask("GET", "/get-key").status, 404)
+
+    def test_grpc_alone(self):
+        if not (keymill_bin().resolve().parent / "libkeymill_grpc.so").exists():
+            self.skipTest("built without gRPC")
+        server = Server(self.directory, "--listen", "", "--listen-grpc", "127.0.0.1:0").launch()
+        self.addCleanup(server.kill)
+        server.await_ready()
+        self.assertEqual(set(server.ports), {"grpc"})
+        socket.create_connection(("127.0.0.1", server.ports["grpc"])).close()
+        self.assertIn("grpcurl", server.log())
+        self.assertEqual(server.stop(), 0)
 
     def test_a_port_that_is_none_is_refused(self):
         def bad_port(checks, directory):

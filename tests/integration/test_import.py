@@ -79,6 +79,28 @@ class Import(ScenarioTest):
             self.assertIn("could hand out", done.stderr)
         self.keymill("claim", "seq", "0999")
 
+    def test_a_ticket_begins_at_the_number_that_is_told(self):
+        database = sqlite3.connect(self.directory / "tiny.db")
+        database.execute("CREATE TABLE tiny_id_info (biz_type TEXT, max_id INTEGER, "
+                         "delta INTEGER, remainder INTEGER)")
+        database.execute("INSERT INTO tiny_id_info VALUES ('odd', 200000, 4, 3), "
+                         "('no name', 200000, 4, 1)")
+        database.commit()
+        database.close()
+        words = ("import", "tinyid", "sqlite:tiny.db")
+        self.assertIn("odd would begin at 200015 ", self.keymill(
+            *words, "--only", "odd", "--margin", "10", "--dry-run").stdout)
+        done = self.keymill(*words, "--only", "odd")
+        self.assertIn("odd begins at 200003 ", done.stdout)
+        self.assertEqual(self.keymill("mint", "odd").stdout, "200003\n")
+        # The advice for a row that no keyspace can be called after goes on as well.
+        advice = self.keymill(*words, status=USAGE).stderr
+        self.assertIn("keymill keyspace create NAME --kind ticket --stride 4 "
+                      "--alphabet decimal --start 50000\n", advice)
+        flags = advice.strip().split(" NAME ")[1].split()
+        self.keymill("keyspace", "create", "renamed", *flags)
+        self.assertEqual(self.keymill("mint", "renamed").stdout, "200001\n")
+
     def test_codes_of_another_form_leave_the_list_as_it_is(self):
         self.keymill("import", "codes", "-", "k", stdin="aaaaaaa\n")
         done = self.keymill("import", "codes", "-", "k", stdin="promo-code\n")

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@
 #include "app/config/small_file.h"
 #include "app/config/yaml_file.h"
 #include "base/suggest.h"
+#include "mint/ticket_overlap.h"
 
 namespace keymill::app {
 namespace {
@@ -148,11 +150,11 @@ Status LoadVariable(const SettingRow& row, const Environment& environment,
     return {};
   }
   if (legacy) {
-    const Result<bool> changed = SetFromLegacy(row, legacy->text, config.settings);
+    const Result<bool> changed = SetFromLegacy(row, legacy->text, origin, config.settings);
     if (!changed.ok()) {
       return Refuse(fmt::format("{}: {}", legacy->where, changed.status().message()));
     }
-    if (*changed) origin = {Origin::Layer::kEnvironment, legacy->origin};
+    if (*changed) origin = {Origin::Layer::kEnvironment, legacy->origin, /*legacy=*/true};
   }
   return {};
 }
@@ -205,6 +207,20 @@ Status CheckListener(const ConfigInputs& inputs, const Config& config, const std
                   path, FromWhere(config, path), value));
 }
 
+// Whether no two of the configured tickets would give the same keys.
+Status CheckApart(const Config& config) {
+  std::vector<mint::Ticket> tickets;
+  for (const auto& [name, recipe] : config.settings.keyspaces) {
+    if (recipe.kind != Kind::kTicket) continue;
+    if (Status apart = mint::CheckTickets(name, recipe, tickets); !apart.ok()) {
+      return Refuse(
+          fmt::format("keyspaces{}: {}", FromWhere(config, "keyspaces"), apart.message()));
+    }
+    tickets.push_back({name, recipe});
+  }
+  return {};
+}
+
 // What no single value shows.
 Status CheckWhole(const ConfigInputs& inputs, const Config& config) {
   const Settings& settings = config.settings;
@@ -218,7 +234,7 @@ Status CheckWhole(const ConfigInputs& inputs, const Config& config) {
                               FromWhere(config, "shutdown_timeout"),
                               DurationText(settings.shutdown_timeout)));
   }
-  return {};
+  return CheckApart(config);
 }
 
 }  // namespace

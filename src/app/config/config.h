@@ -108,7 +108,8 @@ struct Settings {
 struct Origin {
   enum class Layer : std::uint8_t { kDefault, kFile, kEnvironment, kFlag };
   Layer layer = Layer::kDefault;
-  std::string detail;  // "keymill.yml:3", "KEYMILL_BLOCK_SIZE", "PORT (.env)", "--block-size"
+  std::string detail;   // "keymill.yml:3", "KEYMILL_BLOCK_SIZE", "PORT (.env)", "--block-size"
+  bool legacy = false;  // Said under the legacy name.
 };
 
 struct Config {

@@ -139,9 +139,13 @@ class FileApplier {
     if (!expanded.ok()) return RefuseValue(node, node.key, expanded.status().message());
     // The older service's own file says `PORT: ${PORT}`, set or not.
     if (!expanded->unset.empty()) return {};
-    const Result<bool> changed = SetFromLegacy(row, expanded->text, config_.settings);
+    Origin& origin = config_.origins[std::string(row.info.path)];
+    const Result<bool> changed = SetFromLegacy(row, expanded->text, origin, config_.settings);
     if (!changed.ok()) return RefuseValue(node, node.key, changed.status().message());
-    if (*changed) SetOrigin(row, node);
+    if (*changed) {
+      SetOrigin(row, node);
+      origin.legacy = true;
+    }
     return {};
   }
 

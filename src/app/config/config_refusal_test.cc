@@ -212,6 +212,17 @@ TEST_F(ConfigRefusalTest, AnOpenListener) {
       "other machines, and nobody has to show a token; bind to 127.0.0.1 or pass --insecure");
 }
 
+TEST_F(ConfigRefusalTest, TwoTicketsThatWouldGiveTheSameKeys) {
+  EXPECT_THAT(OutcomeOf("keyspaces:\n  a: {kind: ticket, stride: 2, offset: 1}\n"
+                        "  b: {kind: ticket, stride: 2, offset: 1}\n"),
+              testing::StartsWith("kFailedPrecondition keyspaces (keymill.yml:1): keyspace b would "
+                                  "give the same keys as keyspace a"));
+  EXPECT_EQ(OutcomeOf("keyspaces:\n  a: {kind: ticket, stride: 2, offset: 1}\n"
+                      "  b: {kind: ticket, stride: 2, offset: 2}\n"
+                      "  c: {kind: ticket, stride: 2, offset: 1, prefix: c}\n"),
+            "kOk ");
+}
+
 TEST_F(ConfigRefusalTest, AListenerWhoseNameMeansNothing) {
   world_.check_host = [](const std::string& host) {
     return host == "nosuch" ? Status(Code::kFailedPrecondition, "nosuch: never heard of it")

@@ -213,6 +213,21 @@ TEST_F(ConfigTest, DebugDisabledChangesNothing) {
   EXPECT_EQ(Told("log_level"), "warn from keymill.yml:1");
 }
 
+TEST_F(ConfigTest, DebugDisabledUndoesTheDebugOfALowerLayer) {
+  world_.Write("keymill.yml", "DEBUG_ENABLED: true\n");
+  EXPECT_EQ(Told("log_level"), "debug from keymill.yml:1");
+  for (const char* no : {"false", "0"}) {
+    world_.environment = {{"DEBUG_ENABLED", no}};
+    EXPECT_EQ(Told("log_level"), "info from DEBUG_ENABLED");
+  }
+  world_.environment = {{"DEBUG_ENABLED", ""}};
+  EXPECT_EQ(Told("log_level"), "debug from keymill.yml:1");
+  // What was asked for under our own name is more than a debug switch.
+  world_.environment = {{"DEBUG_ENABLED", "false"}};
+  world_.Write("keymill.yml", "log_level: debug\nDEBUG_ENABLED: true\n");
+  EXPECT_EQ(Told("log_level"), "debug from keymill.yml:1");
+}
+
 TEST_F(ConfigTest, OurOwnNameBeatsTheLegacyOneInEachLayer) {
   world_.Write("keymill.yml", "listen: {http: \"127.0.0.1:1\"}\nPORT: 2\n");
   EXPECT_EQ(Told("listen.http"), "127.0.0.1:1 from keymill.yml:1");

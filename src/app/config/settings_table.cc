@@ -454,13 +454,15 @@ Status SetFromText(const SettingRow& row, std::string_view text, Settings& setti
   return row.parse(settings, text);
 }
 
-Result<bool> SetFromLegacy(const SettingRow& row, std::string_view text, Settings& settings) {
+Result<bool> SetFromLegacy(const SettingRow& row, std::string_view text, const Origin& below,
+                           Settings& settings) {
   KEYMILL_CHECK(row.from_legacy != nullptr);
   if (text.empty()) return false;
   const Result<std::optional<std::string>> meaning = row.from_legacy(text);
   if (!meaning.ok()) return meaning.status();
-  if (!meaning->has_value()) return false;
-  if (Status status = row.parse(settings, **meaning); !status.ok()) return status;
+  if (!meaning->has_value() && !below.legacy) return false;
+  const std::string value = meaning->has_value() ? **meaning : row.print(Settings());
+  if (Status status = row.parse(settings, value); !status.ok()) return status;
   return true;
 }
 

@@ -28,8 +28,10 @@ struct SettingRow {
   // The inverse.
   std::function<std::string(const Settings&)> print;
 
-  // The text for `parse` that a value under the legacy name means; nothing when it changes
-  // nothing. Null when there is no legacy name.
+  // The text for `parse` that a value under the legacy name means; nothing for a "no", which only
+  // takes back what a lower layer said under that name: DEBUG_ENABLED=false undoes a file's
+  // `DEBUG_ENABLED: true`, and leaves its `log_level: warn` alone. Null when there is no legacy
+  // name.
   std::function<Result<std::optional<std::string>>(std::string_view)> from_legacy{};
 };
 
@@ -43,9 +45,10 @@ const SettingRow* FindSetting(std::string_view path);
 Status SetFromText(const SettingRow& row, std::string_view text, Settings& settings);
 
 // Sets one setting from the value of its legacy name; false when that changes nothing, as
-// an empty one does.
+// an empty one does. `below` is where the present value came from.
 // REQUIRES: row has a legacy name.
-Result<bool> SetFromLegacy(const SettingRow& row, std::string_view text, Settings& settings);
+Result<bool> SetFromLegacy(const SettingRow& row, std::string_view text, const Origin& below,
+                           Settings& settings);
 
 // Adds one word to `compat`, if it is one of this version or of a later one.
 Status AddCompat(std::string_view word, Settings& settings);

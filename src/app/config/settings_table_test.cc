@@ -148,7 +148,7 @@ TEST(SettingsTableTest, KnowsTheWordsOfCompat) {
 TEST(SettingsTableTest, ReadsLegacyValues) {
   const auto legacy = [](std::string_view path, std::string_view text) -> std::string {
     Settings settings;
-    const Result<bool> changed = SetFromLegacy(*FindSetting(path), text, settings);
+    const Result<bool> changed = SetFromLegacy(*FindSetting(path), text, Origin(), settings);
     if (!changed.ok()) return "error: " + changed.status().message();
     return *changed ? SettingValue(settings, path) : "(nothing)";
   };

@@ -3,10 +3,12 @@
 #include "app/doctor/keyspace_checks.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "app/doctor/recipe_command.h"
 #include "keys/recipe_text.h"
 #include "mint/engine.h"
 #include "mint/forecast.h"
@@ -54,12 +56,11 @@ double UsedShare(const KeyspaceRecord& record) {
 std::string Successor(const KeyspaceFacts& facts, const KeyspaceRecord& record) {
   const Result<Recipe> recipe = keys::ParseRecipeText(record.recipe);
   const std::string name = ShellWord(record.name + "2");
-  if (!recipe.ok()) return fmt::format("keymill keyspace create {}{}", name, facts.flags);
-  const std::string prefix =
-      recipe->prefix.empty() ? "" : fmt::format(" --prefix {}", ShellWord(recipe->prefix));
-  return fmt::format("keymill keyspace create {} --kind {} --alphabet {} --length {}{}{}", name,
-                     KindName(recipe->kind), ShellWord(recipe->alphabet), recipe->length + 1,
-                     prefix, facts.flags);
+  const std::optional<Recipe> next = recipe.ok() ? SuccessorRecipe(*recipe) : std::nullopt;
+  if (!next) return fmt::format("keymill keyspace create {} --prefix PREFIX{}", name, facts.flags);
+  // Codes that were too long for this one may be just what the longer one would make.
+  const std::string verb = recipe->taken.empty() ? "keyspace create" : "import codes FILE";
+  return fmt::format("keymill {} {} {}{}", verb, name, RecipeCommandFlags(*next), facts.flags);
 }
 
 // Days until nothing is left at the average rate so far; -1 when there is nothing to say. A day's

@@ -222,6 +222,38 @@ TEST(SqliteChecksTest, AKeyspaceThatIsNearlyUsedUpNeedsASuccessor) {
   EXPECT_TRUE(IsHealthy(CheckSqlite(facts)));
 }
 
+TEST(SqliteChecksTest, ASuccessorIsMadeByTheSameRecipe) {
+  SqliteFacts facts = Sound();
+  KeyspaceRecord& record = facts.seen.keyspaces[0];
+  record.next = 1000;
+  Recipe recipe = DefaultRecipe(Kind::kTicket);
+  recipe.length = 6;
+  recipe.stride = 4;
+  recipe.offset = 3;
+  recipe.check = CheckSymbol::kAppended;
+  recipe.blocklist = {"bad"};
+  record.recipe = keys::RecipeText(recipe);
+  ExpectFound(Only(facts, "keyspace links"), Severity::kProblem, "exhausted",
+              "keymill keyspace create links2 --kind ticket --stride 4 --offset 3 --alphabet "
+              "base62 --length 7 --check appended --blocklist bad --data-dir");
+  // One that grows had all the numbers that there are.
+  record.recipe = keys::RecipeText(DefaultRecipe(Kind::kSequence));
+  ExpectFound(Only(facts, "keyspace links"), Severity::kProblem, "exhausted",
+              "links2 --kind sequence --alphabet base62 --prefix 2_ --data-dir");
+}
+
+TEST(SqliteChecksTest, ASuccessorKeepsImportedCodes) {
+  SqliteFacts facts = Sound();
+  KeyspaceRecord& record = facts.seen.keyspaces[0];
+  record.next = 1000;
+  Recipe recipe = DefaultRecipe(Kind::kShuffled);
+  recipe.taken = std::string(32, 'a');
+  record.recipe = keys::RecipeText(recipe);
+  ExpectFound(
+      Only(facts, "keyspace links"), Severity::kProblem, "exhausted",
+      "keymill import codes FILE links2 --kind shuffled --alphabet base62 --length 8 --data");
+}
+
 TEST(SqliteChecksTest, AForecastNeedsADayOfExperience) {
   SqliteFacts facts = Sound();
   KeyspaceRecord& record = facts.seen.keyspaces[0];
