@@ -17,8 +17,6 @@ namespace keymill::mint {
 namespace {
 
 constexpr std::size_t kRowsPerCall = 1'000;
-// A store that is slow for a moment does not end an import of millions.
-constexpr int kAttempts = 5;
 
 // Who has what was imported, in the record of keys.
 constexpr std::string_view kImported = "import";
@@ -56,10 +54,7 @@ class RowImport {
 
   Status Flush() {
     if (rows_.empty()) return {};
-    auto present = keys_.Add(keyspace_, rows_);
-    for (int i = 1; i < kAttempts && present.code() == Code::kUnavailable; ++i) {
-      present = keys_.Add(keyspace_, rows_);
-    }
+    const auto present = keys_.AddPatiently(keyspace_, rows_);
     if (!present.ok()) return present.status();
     std::vector<std::string> stocked;
     for (const std::optional<KeyRow>& row : *present) {

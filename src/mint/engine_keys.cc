@@ -92,7 +92,7 @@ Result<PoolFill> Engine::FillPool(std::string_view name, std::uint64_t count,
   }
   const Result<keys::KeyShape> shape = keys::KeyShape::Make(recipe);
   if (!shape.ok()) return shape.status();
-  return mint::FillPool(keys_, **found, *shape, count, progress);
+  return mint::FillPool(keys_, **found, *shape, count, progress, /*patient=*/true);
 }
 
 Result<CodeImport> Engine::Import(std::string_view name, const Recipe& recipe,

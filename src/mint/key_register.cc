@@ -13,6 +13,8 @@ namespace {
 
 // How often a call whose outcome is unknown is made in all.
 constexpr int kAttempts = 3;
+// The same of a batch job's, while the store is not there.
+constexpr int kPatientAttempts = 5;
 
 Status NoKeyTable() {
   return {Code::kFailedPrecondition,
@@ -74,6 +76,15 @@ Result<std::vector<std::optional<KeyRow>>> KeyRegister::Add(const Keyspace& keys
   if (!added.ok()) return added.status();
   if (Status kept = Attest(keyspace, added->seen); !kept.ok()) return kept;
   return std::move(added->present);
+}
+
+Result<std::vector<std::optional<KeyRow>>> KeyRegister::AddPatiently(
+    const Keyspace& keyspace, const std::vector<KeyRow>& rows, bool* repeated) {
+  auto present = Add(keyspace, rows, repeated);
+  for (int i = 1; i < kPatientAttempts && present.code() == Code::kUnavailable; ++i) {
+    present = Add(keyspace, rows, repeated);
+  }
+  return present;
 }
 
 Result<KeyTable::Taken> KeyRegister::Take(const Keyspace& keyspace, KeyTable::TakeRequest request) {

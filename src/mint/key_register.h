@@ -45,6 +45,10 @@ class KeyRegister {
                                                  bool* repeated = nullptr);
   Result<std::vector<KeyRow>> Change(const Keyspace& keyspace, const KeyChange& change,
                                      bool repeats = true);
+  // Add for a batch job of many calls, which a store that is slow for a moment does not end.
+  Result<std::vector<std::optional<KeyRow>>> AddPatiently(const Keyspace& keyspace,
+                                                          const std::vector<KeyRow>& rows,
+                                                          bool* repeated = nullptr);
 
   // The same for keys that are to leave: asked for once, whatever the outcome. What they return
   // counts only after Attest has succeeded: until then it is the caller's, and nobody's (W1).

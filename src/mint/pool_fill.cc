@@ -57,7 +57,8 @@ class DigitSource {
 }  // namespace
 
 Result<PoolFill> FillPool(KeyRegister& keys, const Keyspace& keyspace, const keys::KeyShape& shape,
-                          std::uint64_t count, const std::function<void(std::uint64_t)>& progress) {
+                          std::uint64_t count, const std::function<void(std::uint64_t)>& progress,
+                          bool patient) {
   PoolFill fill;
   DigitSource source(shape.alphabet());
   std::string digits;
@@ -82,7 +83,8 @@ Result<PoolFill> FillPool(KeyRegister& keys, const Keyspace& keyspace, const key
     if (!rows.empty()) {
       bool repeated = false;
       const Result<std::vector<std::optional<KeyRow>>> present =
-          keys.Add(keyspace, rows, &repeated);
+          patient ? keys.AddPatiently(keyspace, rows, &repeated)
+                  : keys.Add(keyspace, rows, &repeated);
       if (!present.ok()) return present.status();
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const std::optional<KeyRow>& there = (*present)[i];

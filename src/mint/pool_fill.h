@@ -24,8 +24,10 @@ struct PoolFill {
 // Draws digits from the kernel's generator until `count` keys were added that the pool never had,
 // in batches that others cannot see half of. `progress`, if any, hears how many there are after
 // each batch. Errors: kExhausted when most of what is drawn is there already, after what could be
-// added was: a pool that is too full would never be done. KeyRegister::Add's.
+// added was: a pool that is too full would never be done. KeyRegister::Add's; a `patient` one asks
+// a store that is slow for a moment again.
 Result<PoolFill> FillPool(KeyRegister& keys, const Keyspace& keyspace, const keys::KeyShape& shape,
-                          std::uint64_t count, const std::function<void(std::uint64_t)>& progress);
+                          std::uint64_t count, const std::function<void(std::uint64_t)>& progress,
+                          bool patient);
 
 }  // namespace keymill::mint

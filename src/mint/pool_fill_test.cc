@@ -106,6 +106,17 @@ TEST_F(PoolFillTest, ABatchWithoutAnAnswerIsCountedOnce) {
   EXPECT_EQ(CountOf(*engine, KeyState::kAvailable), 3'000U);
 }
 
+TEST_F(PoolFillTest, AStoreThatIsSlowForAMomentIsAskedAgain) {
+  const auto engine = StartShared();
+  ASSERT_TRUE(engine->Create("k", Pool(Audit::kBatch)).ok());
+  for (int i = 0; i < 4; ++i) {
+    faults_->add_keys.push_back({{Code::kUnavailable, "no answer by the deadline"}});
+  }
+  const auto fill = engine->FillPool("k", 100, {});
+  ASSERT_TRUE(fill.ok()) << fill.status().message();
+  EXPECT_EQ(fill->added, 100U);
+}
+
 TEST_F(PoolFillTest, OnlyAPoolIsFilled) {
   const auto engine = StartShared();
   Create(*engine, Orders(), "orders");

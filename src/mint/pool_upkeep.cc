@@ -159,7 +159,7 @@ PoolUpkeep::Done PoolUpkeep::TopUp(KeyRegister& keys, const Keyspace& keyspace) 
   }
   filling_ = true;
   const Result<PoolFill> filled =
-      FillPool(keys, keyspace, shape_, std::min(missing, kMadePerTurn), {});
+      FillPool(keys, keyspace, shape_, std::min(missing, kMadePerTurn), {}, /*patient=*/false);
   if (filled.code() == Code::kExhausted) {
     if (!std::exchange(told_full_, true)) {
       Log(LogLevel::kWarn, "mint", "{}", filled.status().message());

@@ -264,12 +264,14 @@ def moved_at_once(checks, directory, *, store):
         checks.that(history.stopped(history.one), "the instance that knows more has objected")
         # The time of ids went back as well, if some was reserved after the copy was taken.
         run_keymill("recover", "ids", "--store", history.store.url, cwd=host)
-        codes = [run_keymill(*words, cwd=host).returncode for words in
+        steps = [run_keymill(*words, cwd=host) for words in
                  (("recover", "default", "--store", history.store.url), copy)]
+        codes = [done.returncode for done in steps]
         minted = run_keymill("mint", "-n", 20 * BLOCK, "--store", "sqlite:new.db", cwd=host)
         history.fleet.record(minted.stdout.split())
         checks.that(codes == [0, 0] and minted.returncode == 0,
-                    f"recover and store copy exit with {codes}, and the new store mints")
+                    f"recover and store copy exit with {codes}, and the new store mints; "
+                    f"{[done.stderr.strip().splitlines()[-1:] for done in steps]}")
         found = history.fleet.verify(checks)
     return found["keys"]
 

@@ -12,6 +12,7 @@
 
 #include "store/mariadb/mariadb_link.h"
 #include "store/resolve.h"
+#include "store/sql/first_words.h"
 
 namespace keymill::store {
 namespace {
@@ -230,7 +231,7 @@ class MariadbConnection final : public sql::Connection {
 
  private:
   Status Run(std::string_view sql, std::span<const Value> values, std::vector<Row>* rows) {
-    if (clock_.Monotonic() >= deadline_) return Late(sql);
+    if (clock_.Monotonic() >= deadline_) return Late(FirstWords(sql));
     const Sent sent = link_.Run(WithValues(sql, values), deadline_, rows);
     if (sent == Sent::kDone) return {};
     clashed_ = sent == Sent::kRefused && IsClash(link_.error_number());
@@ -238,7 +239,7 @@ class MariadbConnection final : public sql::Connection {
     const unsigned error = link_.error_number();
     // Another host may be the one to write to now; a new connection looks for it.
     if (error == ER_OPTION_PREVENTS_STATEMENT || error == kReadOnlyMode) broken_ = true;
-    return Failed(fmt::format("{} in", sql), CodeOf(sent));
+    return Failed(fmt::format("{} in", FirstWords(sql)), CodeOf(sent));
   }
 
   // MySQL, and MariaDB before 10.3, cannot tell an idle transaction from an idle session: there

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "store/sql/first_words.h"
+
 namespace keymill::store {
 namespace {
 
@@ -61,11 +63,6 @@ bool WasUndone(const PqAnswer& answer) {
   if (state == kIdleTooLong) return true;
   if (answer.fatal) return false;
   return state == "40001" || state == "40P01" || IsClass(state, "23");
-}
-
-std::string FirstWords(std::string_view sql) {
-  constexpr std::size_t kSizeMax = 60;
-  return sql.size() <= kSizeMax ? std::string(sql) : fmt::format("{}…", sql.substr(0, kSizeMax));
 }
 
 std::int64_t ReadNumber(const char* data, std::size_t size) {

@@ -13,6 +13,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include "store/sql/first_words.h"
+
 namespace keymill::store {
 namespace {
 
@@ -188,16 +190,16 @@ class SqliteConnection final : public sql::Connection {
   Status Run(std::string_view sql, std::span<const Value> values, std::vector<Row>* rows) {
     sqlite3_stmt* raw = nullptr;
     int code = sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
-    if (code != SQLITE_OK) return SqliteError(db_, code, sql, path_);
+    if (code != SQLITE_OK) return SqliteError(db_, code, FirstWords(sql), path_);
     const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(raw, sqlite3_finalize);
     for (std::size_t i = 0; i < values.size(); ++i) {
       code = Bind(statement.get(), static_cast<int>(i) + 1, values[i]);
-      if (code != SQLITE_OK) return SqliteError(db_, code, sql, path_);
+      if (code != SQLITE_OK) return SqliteError(db_, code, FirstWords(sql), path_);
     }
     while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) {
       if (rows != nullptr) rows->push_back(ReadRow(statement.get()));
     }
-    if (code != SQLITE_DONE) return SqliteError(db_, code, sql, path_);
+    if (code != SQLITE_DONE) return SqliteError(db_, code, FirstWords(sql), path_);
     return {};
   }
 
