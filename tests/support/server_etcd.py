@@ -9,6 +9,7 @@ import signal
 import ssl
 import subprocess
 
+from certificates import make_certificate
 from keymill_process import await_that, free_port
 from store_servers import StoreServer
 
@@ -103,14 +104,6 @@ class Member:
             # With authentication on, being refused is an answer.
             return "user name is empty" in str(error)
         return True
-
-
-def make_certificate(cert, key):
-    """A certificate for 127.0.0.1 that vouches for itself."""
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=etcd",
-                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert],
-                   check=True, stderr=subprocess.DEVNULL)
 
 
 def enable_auth(cluster, user, password, prefix):

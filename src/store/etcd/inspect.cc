@@ -116,6 +116,7 @@ void JudgeFsync(const MemberFacts& member, const std::map<std::string, FsyncMark
 
 void JudgeSpace(const MemberFacts& member, std::vector<StoreFinding>& findings) {
   constexpr std::int64_t kRevisionsMany = 100'000;
+  constexpr std::int64_t kRevisionsManySince = 1'000'000;
   if (member.quota_bytes > 0 && member.db_size_bytes / 4 > member.quota_bytes / 5) {
     findings.push_back(
         {"space", false,
@@ -134,7 +135,25 @@ void JudgeSpace(const MemberFacts& member, std::vector<StoreFinding>& findings) 
              "with every block",
              member.name, member.revision),
          "start etcd with --auto-compaction-mode=periodic --auto-compaction-retention=1h"});
+  } else if (member.has_metrics &&
+             member.revision - member.compacted_revision > kRevisionsManySince) {
+    findings.push_back(
+        {"compaction", false,
+         fmt::format("{} keeps {} revisions since it was last compacted, and its database grows "
+                     "with every block",
+                     member.name, member.revision - member.compacted_revision),
+         "start etcd with --auto-compaction-mode=periodic --auto-compaction-retention=1h"});
   }
+}
+
+// What frees a cluster that is full, by way of the first member that answered.
+std::string MakeRoom(const ClusterFacts& facts) {
+  if (facts.members.empty()) return "etcdctl compact, etcdctl defrag, then etcdctl alarm disarm";
+  const MemberFacts& member = facts.members.front();
+  return fmt::format(
+      "etcdctl --endpoints={0} compact {1}; etcdctl --endpoints={0} defrag --cluster && "
+      "etcdctl --endpoints={0} alarm disarm",
+      member.name, member.revision);
 }
 
 void JudgeCluster(const ClusterFacts& facts, std::vector<StoreFinding>& findings) {
@@ -146,7 +165,7 @@ void JudgeCluster(const ClusterFacts& facts, std::vector<StoreFinding>& findings
                  : fmt::format("the alarm {} is raised: the cluster takes no more blocks", alarm),
          corrupt ? "replace the member that differs: etcdctl endpoint hashkv --cluster, then "
                    "etcdctl member remove and member add"
-                 : "etcdctl compact, etcdctl defrag --cluster, then etcdctl alarm disarm"});
+                 : MakeRoom(facts)});
   }
   if (facts.voters > 0 && facts.voters < 3) {
     findings.push_back({"members", false,
@@ -250,8 +269,8 @@ void ReadMetrics(std::string_view text, MemberFacts& facts) {
   facts.quota_bytes =
       static_cast<std::int64_t>(read("etcd_server_quota_backend_bytes").value_or(0));
   // Where this is not told, nothing is said about compaction.
-  facts.compacted_revision =
-      static_cast<std::int64_t>(read("etcd_debugging_mvcc_compact_revision").value_or(1));
+  facts.compacted_revision = static_cast<std::int64_t>(
+      read("etcd_debugging_mvcc_compact_revision").value_or(static_cast<double>(facts.revision)));
 }
 
 Result<MemberFacts> Inspector::LookAt(std::size_t member, MonotonicTime deadline) {
@@ -283,14 +302,36 @@ void Inspector::LookAtCluster(std::size_t member, ClusterFacts& facts, Monotonic
   facts.alarms.assign(raised.begin(), raised.end());
 }
 
+Result<MemberFacts> Inspector::LookTwice(std::size_t member, MonotonicTime deadline) {
+  Result<MemberFacts> first = LookAt(member, deadline);
+  if (!first.ok() || !first->has_metrics) return first;
+  {
+    const MutexLock lock(mu_);
+    const FsyncMark mark{first->raft_index, first->fsync_count, first->started_at_seconds};
+    // Where there is one, what others have written since tells.
+    if (!seen_.emplace(first->name, mark).second) return first;
+  }
+  // What can never come true changes nothing, and is written to the log of every member all the
+  // same, because of what it would change. Who answers has it in its own.
+  const std::string key = Base64(client_.options().prefix + "/probe");
+  const std::string nothing = fmt::format(
+      R"({{"compare":[{{"target":"CREATE","result":"LESS","key":"{0}","create_revision":"0"}}],)"
+      R"("success":[{{"request_put":{{"key":"{0}","value":""}}}}]}})",
+      key);
+  // One that may not write, or is full, is judged by what it was seen to do.
+  if (!client_.AskMember(member, "/v3/kv/txn", nothing, deadline).ok()) return first;
+  Result<MemberFacts> second = LookAt(member, deadline);
+  return second.ok() ? std::move(second) : std::move(first);
+}
+
 Result<std::vector<StoreFinding>> Inspector::Inspect(MonotonicTime deadline) {
   ClusterFacts facts;
   Status failed;
   for (std::size_t member = 0; member < client_.options().members.size(); ++member) {
-    Result<MemberFacts> found = LookAt(member, client_.ShareOf(deadline, member));
+    Result<MemberFacts> found = LookTwice(member, client_.ShareOf(deadline, member));
     // A token that has run out is replaced by the next question.
     if (found.code() == Code::kUnauthenticated) {
-      found = LookAt(member, client_.ShareOf(deadline, member));
+      found = LookTwice(member, client_.ShareOf(deadline, member));
     }
     if (!found.ok()) {
       failed = found.status();

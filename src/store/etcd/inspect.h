@@ -71,6 +71,8 @@ class Inspector {
 
  private:
   Result<MemberFacts> LookAt(std::size_t member, MonotonicTime deadline);
+  // The first time, with something to write to its log in between, so that it can be seen to sync.
+  Result<MemberFacts> LookTwice(std::size_t member, MonotonicTime deadline);
   void LookAtCluster(std::size_t member, ClusterFacts& facts, MonotonicTime deadline);
 
   EtcdClient& client_;

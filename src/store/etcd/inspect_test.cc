@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace keymill::store::etcd {
@@ -99,7 +100,11 @@ TEST(InspectTest, AlarmsMembersAndSpace) {
                            .unreachable = {"connect to b:2379: refused"},
                            .voters = 2,
                            .alarms = {"CORRUPT", "NOSPACE"}};
-  EXPECT_EQ(Checks(Judge(facts, {})), List({"alarm!", "alarm", "members", "member"}));
+  const auto found = Judge(facts, {});
+  EXPECT_EQ(Checks(found), List({"alarm!", "alarm", "members", "member"}));
+  const std::string compact =
+      fmt::format("--endpoints={} compact {};", Good().name, Good().revision);
+  EXPECT_NE(found[1].fix.find(compact), std::string::npos) << found[1].fix;
   MemberFacts full = Good();
   full.db_size_bytes = full.quota_bytes / 100 * 81;
   EXPECT_EQ(Checks(JudgeOne(full)), List({"space"}));
@@ -108,6 +113,14 @@ TEST(InspectTest, AlarmsMembersAndSpace) {
   EXPECT_EQ(Checks(JudgeOne(old)), List());
   old.compacted_revision = -1;
   EXPECT_EQ(Checks(JudgeOne(old)), List({"compaction"}));
+  old.revision = 5'000'000;
+  old.compacted_revision = 4'000'000;
+  EXPECT_EQ(Checks(JudgeOne(old)), List());
+  old.compacted_revision = 3'900'000;
+  EXPECT_EQ(Checks(JudgeOne(old)), List({"compaction"})) << "once was not enough";
+  old.has_metrics = false;
+  old.compacted_revision = 0;
+  EXPECT_EQ(Checks(JudgeOne(old)), List({"fsync"})) << "nobody told when it was";
   MemberFacts apart = Good();
   apart.has_leader = apart.is_leader = false;
   apart.is_learner = true;
