@@ -17,11 +17,12 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
+from certificates import make_certificate
 from commit_cutter import LOSE_ANSWER, LOSE_COMMIT, PASS, STALL, CommitCutter
 from keymill_process import Server, await_that, run_keymill, scaled, test_scale
 from postgres_case import PostgresTest
 from server_postgres import USER, binaries
-from store_servers import await_seconds, server_user
+from store_servers import await_seconds, give_to, server_user
 from store_shell import StoreShell
 from tcp_proxy import TO_SERVER, TcpProxy
 
@@ -133,12 +134,6 @@ class SeveralInstances(PostgresTest):
             "POST", "/v1/keyspaces/default/keys?count=200"))
         minting.start()
         await_that(lambda: server.unknown_outcomes() >= 1, "the deadline has passed")
-        # Somebody cancels the wait: the server says COMMIT, and that it may be alone with it.
-        seen = server.unknown_outcomes()
-        await_that(lambda: database.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity "
-                                        "WHERE wait_event = 'SyncRep'") and
-                   server.unknown_outcomes() > seen,
-                   "a cancelled wait counts as unknown")
         replicate_to("")
         minting.join()
         await_that(lambda: self.mint_some(server, keys) > 500, "it goes on")
@@ -172,6 +167,38 @@ class Commits(PostgresTest):
             self.assertEqual(answer[-3:], ["server", "warned:", "odd"])
         self.server_of.sql("DROP TRIGGER odd ON mill.keymill_keyspaces")
         self.assertEqual(shell.expect("reserve", keyspace, 10, "-", 0, 0)[0], "30")
+
+    def test_a_wait_for_a_standby_that_somebody_cancels_is_unknown(self):
+        shell = self.shell(self.server_of.url("mill"))
+        keyspace, = shell.expect("establish", "k")
+        shell.expect("reserve", keyspace, 10, "-", 0, 0)
+        shell.expect("patience", 600)  # The deadline has no part in it.
+
+        def replicate_to(name):
+            self.server_of.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'")
+            self.server_of.sql("SELECT pg_reload_conf()")
+            await_that(lambda: self.server_of.sql("SHOW synchronous_standby_names") == [name],
+                       "it is read")
+
+        replicate_to("nobody")
+        answers = []
+        asking = threading.Thread(target=lambda: answers.append(
+            shell.ask("reserve", keyspace, 10, "-", 0, 0)))
+        asking.start()
+        # The server says COMMIT then, and that it may be alone with it.
+        await_that(lambda: self.server_of.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity "
+                                              "WHERE wait_event = 'SyncRep'") == ["t"],
+                   "it waits, and is cancelled")
+        asking.join(60)
+        replicate_to("")  # Ends the wait, if it is still there.
+        asking.join()
+        [answer] = answers
+        self.assertEqual(answer[0], "kUnknownOutcome", answer)
+        self.assertIn("the server warned: canceling wait for synchronous replication due to user "
+                      "request", " ".join(answer))
+        self.assertIn("might not have been replicated", " ".join(answer))
+        # Here it was committed all the same: its numbers are lost, and not granted again.
+        self.assertEqual(shell.expect("reserve", keyspace, 10, "-", 0, 0)[0], "20")
 
     def test_a_transaction_that_somebody_in_between_has_ended_is_no_success(self):
         self.server_of.sql("ALTER ROLE postgres SET search_path = mill")
@@ -321,6 +348,40 @@ class Failover(PostgresTest):
                                      "'streaming'") == ["sync"], "commits wait for it")
         self.assertEqual(doctor(first.url("mill")), [])
 
+    def test_a_standby_that_no_commit_waits_for_is_named(self):
+        first = self.database("first")
+
+        def replicate_to(names):
+            first.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
+            first.sql("SELECT pg_reload_conf()")
+
+        replicate_to("standby")
+        self.database("second", primary=first)
+        self.database("third", primary=first, settings={
+            "primary_conninfo": f"host={first.data} port={first.port} user={USER} "
+                                "application_name=reader"})
+        await_that(lambda: first.sql("SELECT application_name, sync_state FROM pg_stat_replication "
+                                     "WHERE replay_lsn IS NOT NULL ORDER BY 1")
+                   == ["reader|async", "standby|sync"], "both follow")
+        [found] = self.inspect(first.url("mill"))
+        self.assertTrue(found.startswith("warning standbys: no commit waits for these standbys: "
+                                         "reader; "), found)
+        self.assertIn("nofailover", found)
+        replicate_to("")
+        await_that(lambda: "unsafe standbys" in self.inspect(first.url("mill"))[0], "it is read")
+        [found] = self.inspect(first.url("mill"))
+        first.shell(found.partition(" | ")[2])
+        # Either may take over, and a commit waits for one of them.
+        await_that(lambda: first.sql("SELECT sync_state FROM pg_stat_replication WHERE replay_lsn "
+                                     "IS NOT NULL") == ["quorum", "quorum"], "that was a command")
+        [found] = self.inspect(first.url("mill"))
+        self.assertTrue(found.startswith(
+            "warning standbys: every commit waits for 1 of 2 standbys in synchronous_standby_names "
+            "(ANY 1 (reader, standby)); "), found)
+        self.assertIn("pg_last_wal_receive_lsn()", found)
+        first.shell("psql" + found.rpartition(": psql")[2])
+        await_that(lambda: not self.inspect(first.url("mill")), "every commit waits for both")
+
     def test_as_many_standbys_are_wanted_as_the_setting_says(self):
         server = self.database("first")
         for names, wanted in (("a, b", 1), ("FIRST 2 (a, b)", 2), ("ANY 3 (a, b, c4)", 3),
@@ -404,6 +465,30 @@ class Refusals(PostgresTest):
         self.assertIn(f"postgres://ann@{place}", done.stdout)
         self.assertIn("environment KEYMILL_STORE_FILE", done.stdout)
         self.assertNotIn("right", done.stdout)
+
+    def test_tls_is_used_and_the_certificate_checked(self):
+        tls = self.folder("tls")
+        for name in ("cert", "other"):
+            make_certificate(tls / f"{name}.pem", tls / f"{name}.key")
+        tls.chmod(0o755)
+        (tls / "cert.key").chmod(0o600)
+        give_to(USER, tls / "cert.key")
+        database = self.database(settings={"ssl": "on", "ssl_cert_file": tls / "cert.pem",
+                                           "ssl_key_file": tls / "cert.key"})
+        checked = f"{database.url('mill')}&sslmode=verify-full&sslrootcert={tls}"
+        with Server(self.folder("keys"), "--store", f"{checked}/cert.pem") as server:
+            self.assertEqual(len(server.mint(count=2000)), 2000)
+            self.assertEqual(database.sql("SELECT DISTINCT ssl FROM pg_stat_ssl JOIN "
+                                          "pg_stat_activity USING (pid) WHERE client_port > 0"),
+                             ["t"])
+            self.assertEqual(server.stop(), 0)
+        # An outage: somebody may yet give the server another certificate.
+        for said, store in (
+                ("certificate verify failed", f"{checked}/other.pem"),
+                ('"localhost"', f"{checked}/cert.pem".replace("@127.0.0.1", "@localhost"))):
+            done = run_keymill("mint", "--store", store, cwd=self.directory)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+            self.assertIn(said, done.stderr)
 
     def test_a_database_or_a_store_that_is_not_there(self):
         database = self.database()

@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from keymill_process import Server, await_that, run_keymill
 from postgres_case import PostgresTest
 from server_postgres import USER
+from store_fleet import mint_at_once
 from store_servers import server_user
 
 REFUSED = 78
@@ -76,6 +77,12 @@ class ByHand(PostgresTest):
         self.server.sql("DROP SCHEMA keymill; GRANT CREATE ON DATABASE postgres TO mill")
         done = run_keymill("mint", "--store", self.url, cwd=self.directory)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_role_that_owns_its_schema_needs_no_right_on_the_database(self):
+        self.server.sql("CREATE SCHEMA keymill AUTHORIZATION mill")
+        done = run_keymill("mint", "--store", self.url, cwd=self.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(done.stdout.split()), 1)
 
     def test_a_role_that_lacks_a_right_is_refused_with_what_grants_it(self):
         self.make()
@@ -158,8 +165,7 @@ class ByHand(PostgresTest):
         by_hand = self.server.dump(*schema)
         self.server.sql("DROP SCHEMA keymill CASCADE")
         self.server.sql(self.first_version()[0])
-        done = run_keymill("mint", "--store", self.server.url("keymill"), cwd=self.directory)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        mint_at_once(self, self.directory, self.server.url("keymill"))
         self.assertEqual(self.server.sql("SELECT schema_version FROM keymill.keymill_store"), ["2"])
         self.assertEqual(self.server.dump(*schema), by_hand)
 

@@ -154,13 +154,17 @@ class PostgresConnection final : public sql::Connection {
     return count;
   }
 
-  // CREATE … IF NOT EXISTS fails when two do it at once.
+  // CREATE … IF NOT EXISTS fails when two do it at once, and where the schema is there already for
+  // a role that may make none.
   Status LockSchema() override {
-    const std::string create = fmt::format("CREATE SCHEMA IF NOT EXISTS {}", schema_);
-    for (const std::string_view statement : {kSchemaLock, std::string_view(create)}) {
-      if (Result<std::int64_t> done = Execute(statement, {}); !done.ok()) return done.status();
+    if (Result<std::int64_t> locked = Execute(kSchemaLock, {}); !locked.ok()) {
+      return locked.status();
     }
-    return {};
+    const std::array<Value, 1> name = {schema_};
+    Result<std::vector<Row>> absent = Query("SELECT pg_catalog.to_regnamespace(?) IS NULL", name);
+    if (!absent.ok()) return absent.status();
+    if (absent->size() == 1 && absent->front().at(0) == Value(std::int64_t{0})) return {};
+    return Execute(fmt::format("CREATE SCHEMA IF NOT EXISTS {}", schema_), {}).status();
   }
 
   Status Commit() override {
@@ -205,6 +209,7 @@ class PostgresConnection final : public sql::Connection {
 
   [[nodiscard]] bool Clashed() const override { return clashed_; }
   [[nodiscard]] bool Denied() const override { return denied_; }
+  [[nodiscard]] bool Exposed() const override { return link_ && link_->exposed(); }
 
  private:
   // COMMIT without a transaction succeeds, with a warning. Who asks for one without having one

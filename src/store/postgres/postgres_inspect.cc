@@ -58,6 +58,31 @@ std::int64_t StandbysAwaited(std::string_view names) {
   return std::max<std::int64_t>(count, 1);
 }
 
+// Those named in it, as they are written there: a, "b c". None where it names all by *.
+std::vector<std::string_view> StandbysNamed(std::string_view text) {
+  if (const std::size_t open = text.find('('); open != text.npos) {
+    text = text.substr(open + 1, text.rfind(')') - open - 1);
+  }
+  std::vector<std::string_view> names;
+  bool quoted = false;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] == '"') quoted = !quoted;
+    if (i < text.size() && (quoted || text[i] != ',')) continue;
+    std::string_view name = text.substr(begin, i - begin);
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    name = name.substr(0, name.find_last_not_of(' ') + 1);
+    if (name == "*" || name == "\"*\"") return {};
+    if (!name.empty()) names.push_back(name);
+    begin = i + 1;
+  }
+  return names;
+}
+
+constexpr std::string_view kPromoteFurthest =
+    "promote only the one that is furthest ahead (SELECT pg_last_wal_receive_lsn(); Patroni and "
+    "repmgr do that)";
+
 // Collects findings; stops at the first query that fails.
 class Inspection {
  public:
@@ -186,7 +211,13 @@ class Inspection {
         "count(*), count(DISTINCT application_name), "
         "coalesce(string_agg(DISTINCT quote_ident(application_name), ', '), ''), "
         "(SELECT count(*) FROM pg_catalog.pg_stat_replication WHERE sync_state IN ('sync', "
-        "'quorum') AND state = 'streaming') "
+        "'quorum') AND state = 'streaming'), "
+        "coalesce(string_agg(DISTINCT quote_ident(application_name), ', ') FILTER (WHERE "
+        "sync_state = 'async'), ''), "
+        "count(*) FILTER (WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum', "
+        "'potential')), "
+        "coalesce(string_agg(DISTINCT quote_ident(application_name), ', ') FILTER (WHERE state = "
+        "'streaming' AND sync_state IN ('sync', 'quorum', 'potential')), '') "
         "FROM pg_catalog.pg_stat_replication WHERE replay_lsn IS NOT NULL AND pid NOT IN (SELECT "
         "active_pid FROM pg_catalog.pg_replication_slots WHERE slot_type = 'logical' AND "
         "active_pid IS NOT NULL)",
@@ -197,6 +228,9 @@ class Inspection {
     role_ = Text(row, 1);
     standbys_ = sees_standbys_ ? Number(row, 2) : 0;
     synchronous_ = Number(row, 5);
+    late_standbys_ = Text(row, 6);
+    heirs_ = Number(row, 7);
+    heir_names_ = Text(row, 8);
     standby_names_ = Number(row, 3) == 1 ? Text(row, 4) : fmt::format("ANY 1 ({})", Text(row, 4));
     return {};
   }
@@ -260,7 +294,40 @@ class Inspection {
            "start the missing standby; to go on without any, which a failover then does not "
            "survive: " +
                SetOnServer("synchronous_standby_names", "''"));
+    } else {
+      CheckHeirs(names, wanted);
+      CheckLateStandbys();
     }
+  }
+
+  // Any of them may be the one that is promoted, and only so many are known to have a block.
+  void CheckHeirs(const std::string& names, std::int64_t wanted) {
+    // One that is away now may be the one that takes over.
+    const std::vector<std::string_view> named = StandbysNamed(names);
+    const auto listed = static_cast<std::int64_t>(named.size());
+    const std::int64_t heirs = std::max(heirs_, listed);
+    if (heirs <= wanted) return;
+    const std::string all =
+        listed > heirs_ ? fmt::format("{}", fmt::join(named, ", ")) : heir_names_;
+    Warn("standbys",
+         fmt::format("every commit waits for {} of {} standbys in synchronous_standby_names ({}); "
+                     "one of them that takes over without the latest blocks hands them out again",
+                     wanted, heirs, names),
+         fmt::format("{}; or have every commit wait for all, and then a lost one stops writes: {}",
+                     kPromoteFurthest,
+                     SetOnServer("synchronous_standby_names",
+                                 QuoteText(fmt::format("ANY {} ({})", heirs, all)))));
+  }
+
+  void CheckLateStandbys() {
+    if (late_standbys_.empty()) return;
+    // They may be there to be read from: whoever fails over decides whether they ever take over.
+    Warn("standbys",
+         fmt::format("no commit waits for these standbys: {}; one of them that takes over without "
+                     "the latest blocks hands them out again",
+                     late_standbys_),
+         "let none of them take over (Patroni: synchronous_mode, or the tag nofailover), or add "
+         "them to synchronous_standby_names");
   }
 
   Status CheckStandbys() {
@@ -278,7 +345,11 @@ class Inspection {
                          standbys_ == 1 ? "1 standby" : fmt::format("{} standbys", standbys_),
                          standbys_ == 1 ? "it" : "any of them"),
              SetOnServer("synchronous_standby_names", QuoteText(standby_names_)) +
-                 "  # every commit of this server then waits for it");
+                 (standbys_ == 1
+                      ? "  # every commit of this server then waits for it"
+                      : fmt::format("  # every commit of this server then waits for one of them; "
+                                    "{}; or ANY {}, and then a lost one stops writes",
+                                    kPromoteFurthest, standbys_)));
     }
     return {};
   }
@@ -332,16 +403,26 @@ class Inspection {
     }
   }
 
+  // Our end of the link, and the server's: with a pooler in between they are not the same.
   Status CheckLink() {
+    if (db_.Exposed()) {
+      Warn("tls", "the connection from here is not encrypted, and the keyspaces' secrets cross it",
+           "add sslmode=verify-full and sslrootcert=… to the URL");
+      return {};
+    }
     auto rows = db_.Query(
         "SELECT NOT coalesce(inet_client_addr() <<= '127.0.0.0/8' OR inet_client_addr() = '::1', "
         "true) AND NOT coalesce((SELECT ssl FROM pg_catalog.pg_stat_ssl WHERE pid = "
-        "pg_backend_pid()), false)",
+        "pg_backend_pid()), false), coalesce(host(inet_client_addr()), '')",
         {});
     if (!rows.ok()) return rows.status();
     if (Number(rows->at(0), 0) != 0) {
-      Warn("tls", "the connection is not encrypted, and the keyspaces' secrets cross it",
-           "add sslmode=verify-full and sslrootcert=… to the URL");
+      Warn("tls",
+           fmt::format("the connection that reaches the server, from {}, is not encrypted (it is a "
+                       "pooler's, or another's in between), and the keyspaces' secrets cross it",
+                       Text(rows->at(0), 1)),
+           "let the pooler encrypt its connections, too: server_tls_sslmode = verify-full and "
+           "server_tls_ca_file in pgbouncer.ini");
     }
     return {};
   }
@@ -354,6 +435,9 @@ class Inspection {
   bool sees_standbys_ = false;
   std::int64_t standbys_ = 0;
   std::int64_t synchronous_ = 0;  // Those that a commit waits for, or may.
+  std::string late_standbys_;     // Those that no commit ever waits for.
+  std::int64_t heirs_ = 0;        // Those that are named and follow; a commit waits for some.
+  std::string heir_names_;        // Of these, separated by commas.
   std::string standby_names_;     // As synchronous_standby_names wants them.
 };
 

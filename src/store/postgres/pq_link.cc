@@ -117,6 +117,11 @@ PqAnswer ReadRefusal(std::string_view message) {
   return answer;
 }
 
+bool IsThisHost(std::string_view address) {
+  return address.empty() || address.starts_with("127.") || address == "::1" ||
+         address.starts_with("::ffff:127.");
+}
+
 PqLink::PqLink(PGconn* connection, const Clock& clock)
     : connection_(connection), clock_(clock), generation_(ForkGeneration()) {}
 
@@ -201,13 +206,22 @@ void PqLink::Look() {
   }
 }
 
+bool PqLink::exposed() const {
+  if (PQsslInUse(connection_) != 0 || PQgssEncInUse(connection_) != 0) return false;
+  const char* const address = PQhostaddr(connection_);
+  return !IsThisHost(address == nullptr ? "" : address);
+}
+
 bool PqLink::in_transaction() const { return PQtransactionStatus(connection_) != PQTRANS_IDLE; }
 
 bool PqLink::can_commit() const { return PQtransactionStatus(connection_) == PQTRANS_INTRANS; }
 
 void PqLink::OnNotice(void* self, const PGresult* notice) {
   if (Field(notice, PG_DIAG_SEVERITY_NONLOCALIZED) != "WARNING") return;
-  static_cast<PqLink*>(self)->warning_ = OneLine(Field(notice, PG_DIAG_MESSAGE_PRIMARY));
+  std::string& warning = static_cast<PqLink*>(self)->warning_;
+  warning = OneLine(Field(notice, PG_DIAG_MESSAGE_PRIMARY));
+  const std::string detail = OneLine(Field(notice, PG_DIAG_MESSAGE_DETAIL));
+  if (!detail.empty()) warning += fmt::format(" ({})", detail);
 }
 
 // Takes all results of what was sent, and keeps the first that is an error, else the last.

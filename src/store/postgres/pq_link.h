@@ -38,6 +38,9 @@ struct PqAnswer {
 // "FATAL:  28P01: password authentication failed for user …\nLOCATION:  auth_failed, auth.c:337".
 PqAnswer ReadRefusal(std::string_view message);
 
+// Whether an address, as libpq tells it of the other end, is on this host; "": a Unix socket.
+bool IsThisHost(std::string_view address);
+
 // Used by one thread at a time.
 class PqLink {
  public:
@@ -61,6 +64,10 @@ class PqLink {
 
   // Looks whether the server has hung up meanwhile, without waiting.
   void Look();
+
+  // Whether what crosses our end of it leaves this host without being encrypted. What a pooler
+  // does with it is another matter.
+  [[nodiscard]] bool exposed() const;
 
   [[nodiscard]] bool in_transaction() const;
 

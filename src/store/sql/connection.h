@@ -73,6 +73,10 @@ class Connection {
   // what one may not see. Asked before Rollback.
   [[nodiscard]] virtual bool Denied() const { return false; }
 
+  // Whether what crosses the link can be read on its way: it leaves this host, and is not
+  // encrypted.
+  [[nodiscard]] virtual bool Exposed() const { return false; }
+
   // Whether the connection still leads to the data it was opened on. Asked before use.
   virtual Status CheckAlive() = 0;
 
