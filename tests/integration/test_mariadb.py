@@ -2,6 +2,7 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """Several instances on a real MariaDB server, which is killed, frozen, and badly configured."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -16,13 +17,52 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from keymill_process import Load, await_that, free_port, scaled
 from mariadb_case import BUSY, DATABASE, MariadbTest
 from scenario_instances import freeze
-from server_mariadb import PASSWORD
+from server_mariadb import PASSWORD, USER
 from store_servers import await_seconds
 
 class Instances(MariadbTest):
     def setUp(self):
         super().setUp()
-        self.start_database()
+        self.start_database(settings=("log-bin", "sync_binlog=1"))
+
+    def set_for_new_sessions(self, setting):
+        """And for those that there are, which begin anew."""
+        self.database.query(f"SET GLOBAL {setting}")
+        for [session] in self.database.query(
+                f"SELECT id FROM information_schema.processlist WHERE user = '{USER}' AND "
+                "id <> CONNECTION_ID()"):
+            with contextlib.suppress(RuntimeError):  # It has just ended.
+                self.database.query(f"KILL {session}")
+
+    def test_sessions_that_only_read_by_default_write(self):
+        [server] = self.start_instances(1, BUSY)
+        keys = server.mint(count=10)
+        self.set_for_new_sessions("tx_read_only = ON")
+        while len(keys) < 1000:
+            keys += server.mint(count=10)
+        self.assertEqual(len(keys), len(set(keys)))
+        self.assertEqual(server.stop(), 0, server.log())
+
+    def test_what_the_server_refuses_to_write_is_an_outage(self):
+        [server] = self.start_instances(1, BUSY)
+        keys = server.mint(count=10)
+        self.set_for_new_sessions("binlog_format = STATEMENT")
+
+        def minted():
+            answer = server.ask("POST", "/v1/keyspaces/default/keys?count=10")
+            if answer.status == 200:
+                keys.extend(answer.json["keys"])
+            return answer.status == 200
+
+        self.assertIsNotNone(await_seconds(lambda: not minted(), 30))
+        self.assertTrue(server.running(), server.log())
+        late = self.launch_instance("late")
+        self.assertEqual(late.wait(), 78, late.log())
+        self.assertIn("SET GLOBAL binlog_format = ROW", late.log())
+        self.set_for_new_sessions("binlog_format = ROW")
+        self.assertIsNotNone(await_seconds(minted, 90), server.log())
+        self.assertEqual(len(keys), len(set(keys)))
+        self.assertEqual(server.stop(), 0, server.log())
 
     def test_instances_that_start_at_once_never_give_the_same_key_twice(self):
         servers = self.start_instances(3)
@@ -194,9 +234,9 @@ class Settings(MariadbTest):
     def test_finds_what_loses_acknowledged_blocks(self):
         self.assertEqual(
             self.inspect("innodb_flush_log_at_trx_commit=0", "log_bin", "sync_binlog=0",
-                         "skip_innodb_doublewrite"),
+                         "skip_innodb_doublewrite", "innodb_flush_method=nosync"),
             {"innodb_flush_log_at_trx_commit": "unsafe", "sync_binlog": "unsafe",
-             "innodb_doublewrite": "unsafe"})
+             "innodb_doublewrite": "unsafe", "innodb_flush_method": "unsafe"})
 
 
 if __name__ == "__main__":

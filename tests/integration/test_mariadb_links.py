@@ -4,7 +4,6 @@
 
 import itertools
 import pathlib
-import subprocess
 import sys
 import time
 import unittest
@@ -12,6 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
+from certificates import make_certificate
 from commit_cutter import LOSE_ANSWER, LOSE_COMMIT, PASS, STALL, CommitCutter
 from keymill_process import Load, await_that, free_port, scaled
 from mariadb_case import BUSY, DATABASE, MariadbTest
@@ -98,10 +98,7 @@ class Tls(MariadbTest):
     def make_certificate(self):
         folder = self.directory / "tls"
         folder.mkdir()
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
-             "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
-             folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
+        make_certificate(folder / "cert.pem", folder / "key.pem")
         (folder / "key.pem").chmod(0o644)
         return folder
 

@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 # pylint: disable=wrong-import-position
 from keymill_process import await_that, run_keymill
 from mariadb_case import BUSY, DATABASE, MariadbTest
+from store_fleet import mint_at_once
 
 REFUSED = 78
 FILE = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "schema" / "mariadb.sql"
@@ -139,8 +140,7 @@ class ByHand(MariadbTest):
         self.database.query(f"DROP DATABASE `{DATABASE}`")
         self.make_first_version()
         self.assertEqual(self.version(), [["1"]])
-        done = run_keymill("mint", "--store", self.database.url(DATABASE), cwd=self.directory)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        mint_at_once(self, self.directory, self.database.url(DATABASE))
         self.assertEqual(self.version(), [["2"]])
         self.assertEqual(self.definitions(), by_hand)
 

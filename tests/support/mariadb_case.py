@@ -3,7 +3,6 @@
 
 import contextlib
 import pathlib
-import shutil
 import subprocess
 import tempfile
 import unittest
@@ -18,7 +17,6 @@ BUSY = {"KEYMILL_BLOCK_SIZE": "50", "KEYMILL_BLOCK_GROWTH": "off", "KEYMILL_RUNW
         "KEYMILL_KEYSPACES": "{default: {kind: shuffled}}"}
 
 
-@unittest.skipUnless(shutil.which("mariadbd"), "needs the package mariadb-server")
 class MariadbTest(unittest.TestCase):
     def setUp(self):
         self.stack = contextlib.ExitStack()

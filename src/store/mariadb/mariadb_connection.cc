@@ -24,7 +24,7 @@ using Seconds = std::chrono::duration<double>;
 
 // How long a transaction may do nothing, and the schema's lock be held in idleness. Statements
 // follow each other within milliseconds, unless the process is frozen.
-constexpr int kIdleSeconds = 2;
+constexpr int kIdleSeconds = 1;
 constexpr int kIdleSchemaSeconds = 5;
 
 // Errors that connector headers of some versions do not name.
@@ -76,6 +76,9 @@ Code CodeOfError(unsigned error) {
     case kIdleTooLong:
     case ER_OPTION_PREVENTS_STATEMENT:
     case kReadOnlyMode:
+    case ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION:
+    case ER_BINLOG_STMT_MODE_AND_ROW_ENGINE:
+    case ER_BINLOG_LOGGING_IMPOSSIBLE:
     case ER_UNKNOWN_COM_ERROR:  // Galera: not ready.
     case ER_QUERY_INTERRUPTED:
     case ER_SERVER_SHUTDOWN:
@@ -86,6 +89,8 @@ Code CodeOfError(unsigned error) {
     case ER_OUT_OF_RESOURCES:
     case ER_OUTOFMEMORY:
     case ER_DISK_FULL:
+    case ER_ERROR_ON_WRITE:
+    case ER_GET_ERRNO:
     case ER_RECORD_FILE_FULL:
     case ER_TABLEACCESS_DENIED_ERROR:
     case ER_COLUMNACCESS_DENIED_ERROR:
@@ -134,7 +139,7 @@ class MariadbConnection final : public sql::Connection {
           "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 0, "
           "time_zone = '+00:00', default_storage_engine = InnoDB",
           // What is read after the row's lock was obtained must be what is there then.
-          "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"}) {
+          "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE"}) {
       if (Result<std::int64_t> set = Execute(statement, {}); !set.ok()) return set.status();
     }
     return LimitIdleness();

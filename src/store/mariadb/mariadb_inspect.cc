@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -91,10 +92,11 @@ class Judge {
     }
     if (const auto value = Find(facts_.variables, "innodb_doublewrite"); !value) {
       CannotSee("innodb_doublewrite", "ON");
-    } else if (*value == "off" || *value == "0") {
-      Unsafe("innodb_doublewrite",
-             "innodb_doublewrite is OFF: a page torn by a crash cannot be mended",
-             "in my.cnf: [mariadbd] innodb_doublewrite = ON, then restart the server");
+    } else if (*value == "off" || *value == "0" || *value == "detect_only") {
+      Unsafe(
+          "innodb_doublewrite",
+          fmt::format("innodb_doublewrite is {}: a page torn by a crash cannot be mended", *value),
+          "in my.cnf: [mariadbd] innodb_doublewrite = ON, then restart the server");
     }
     if (const auto value = Find(facts_.variables, "innodb_force_recovery"); !value) {
       CannotSee("innodb_force_recovery", "0");
@@ -104,6 +106,19 @@ class Judge {
                          "recover",
                          *value),
              "dump and restore the data, remove innodb_force_recovery from my.cnf, restart");
+    }
+    // Only where the server knows it. The others of its values sync the log.
+    const std::string method = Find(facts_.variables, "innodb_flush_method").value_or("");
+    if (method == "nosync" || method == "littlesync") {
+      Unsafe("innodb_flush_method",
+             fmt::format("innodb_flush_method is {}: nothing waits for the disk, and a power cut "
+                         "loses acknowledged blocks",
+                         method),
+             "in my.cnf: [mariadbd] innodb_flush_method = fsync, then restart the server");
+    }
+    if (Find(facts_.status, "innodb_redo_log_enabled") == "off") {
+      Unsafe("innodb_redo_log", "the redo log is switched off: a crash loses acknowledged blocks",
+             "ALTER INSTANCE ENABLE INNODB REDO_LOG");
     }
     // Newer servers know several ways of being read-only.
     const std::string read_only = Find(facts_.variables, "read_only").value_or("off");
@@ -126,10 +141,10 @@ class Judge {
              "SET GLOBAL sync_binlog = 1; and in my.cnf: [mariadbd] sync_binlog = 1");
     }
     if (Find(facts_.variables, "binlog_format") == "statement") {
-      Warn("binlog_format",
-           "binlog_format is STATEMENT: the server refuses what Keymill writes, for it reads what "
-           "others have committed",
-           "SET GLOBAL binlog_format = ROW; and in my.cnf: [mariadbd] binlog_format = ROW");
+      Unsafe("binlog_format",
+             "binlog_format is STATEMENT: the server refuses what Keymill writes, for it reads "
+             "what others have committed",
+             "SET GLOBAL binlog_format = ROW; and in my.cnf: [mariadbd] binlog_format = ROW");
     }
   }
 
@@ -162,31 +177,88 @@ class Judge {
            "OFF");
   }
 
-  void Replicas() {
-    const bool semi_sync = IsOn(facts_.variables, "rpl_semi_sync_master_enabled") ||
-                           IsOn(facts_.variables, "rpl_semi_sync_source_enabled");
-    if (semi_sync) {
-      const auto wait =
-          Find(facts_.variables, "rpl_semi_sync_master_timeout")
-              .value_or(Find(facts_.variables, "rpl_semi_sync_source_timeout").value_or("some"));
+  // MySQL 8.0.26 and later have other names: "source" and "replica".
+  void SemiSync(const std::string& side) {
+    const std::string prefix = "rpl_semi_sync_" + side + "_";
+    const std::string lonely = side == "source" ? "wait_no_replica" : "wait_no_slave";
+    constexpr std::uint64_t kForEver = 4'294'967'295;  // MariaDB's longest; MySQL takes more.
+    const std::string wait = Find(facts_.variables, prefix + "timeout").value_or("some");
+    std::uint64_t wait_ms = 0;
+    const auto [end, error] = std::from_chars(wait.data(), wait.data() + wait.size(), wait_ms);
+    const bool endless = error == std::errc() && wait_ms >= kForEver;
+    const bool leaves = Find(facts_.variables, prefix + lonely).value_or("on") == "off";
+    const std::string point = Find(facts_.variables, prefix + "wait_point").value_or("?");
+    if (endless && !leaves && point == "after_sync") return SemiSyncInForce(side);
+    std::string says;
+    if (!endless) {
+      says = fmt::format("goes on without its replica after {} ms", wait);
+    } else if (leaves) {
+      says = fmt::format("goes on without its replica: {}{} is OFF", prefix, lonely);
+    } else {
+      says = fmt::format("shows blocks to others before its replica has them: {}wait_point is {}",
+                         prefix, point);
+    }
+    Warn("replicas",
+         fmt::format("semi-synchronous replication {}: one that takes over then may have lost "
+                     "acknowledged blocks; keep data_dir, whose witness notices",
+                     says),
+         fmt::format("SET GLOBAL {0}timeout = {1}; SET GLOBAL {0}wait_point = AFTER_SYNC; SET "
+                     "GLOBAL {0}{2} = ON; and all of them in my.cnf",
+                     prefix, kForEver, lonely));
+  }
+
+  // Once it has gone on alone, or while nobody acknowledges, no wait makes a difference.
+  void SemiSyncInForce(const std::string& side) {
+    const std::string prefix = "rpl_semi_sync_" + side + "_";
+    const auto in_force = Find(facts_.status, prefix + "status");
+    const auto clients = Find(facts_.status, prefix + "clients");
+    const auto connected = Find(facts_.status, "slaves_connected");
+    if (in_force && *in_force == "off") {
       Warn("replicas",
-           fmt::format(
-               "semi-synchronous replication goes on without its replica after {} ms: one "
-               "that takes over then may have lost acknowledged blocks; keep data_dir, whose "
-               "witness notices",
-               wait),
-           "SET GLOBAL rpl_semi_sync_master_timeout = 4294967295; SET GLOBAL "
-           "rpl_semi_sync_master_wait_point = AFTER_SYNC; and both in my.cnf");
+           fmt::format("semi-synchronous replication is set, and {}status is OFF: commits wait for "
+                       "no replica, and one that takes over then may have lost acknowledged "
+                       "blocks; keep data_dir, whose witness notices",
+                       prefix),
+           OnEachReplica(side));
+    } else if (clients && connected && NumberIn(*clients) < NumberIn(*connected)) {
+      Warn("replicas",
+           fmt::format("{} of {} replicas follow semi-synchronously: one of the others that takes "
+                       "over may have lost acknowledged blocks; keep data_dir, whose witness "
+                       "notices",
+                       *clients, *connected),
+           OnEachReplica(side));
+    }
+  }
+
+  static unsigned NumberIn(std::string_view text) { return TakeNumber(text); }
+
+  // The other half of the setting. MySQL 8.0.26 and later have other names.
+  static std::string OnEachReplica(const std::string& side) {
+    const bool renamed = side == "source";
+    return fmt::format(
+        "on each replica: SET GLOBAL {0} = ON; STOP {1}; START {1}; and in my.cnf: [mariadbd] {0} "
+        "= ON",
+        renamed ? "rpl_semi_sync_replica_enabled" : "rpl_semi_sync_slave_enabled",
+        renamed ? "REPLICA IO_THREAD" : "SLAVE IO_THREAD");
+  }
+
+  void Replicas() {
+    for (const char* const side : {"source", "master"}) {
+      if (!IsOn(facts_.variables, fmt::format("rpl_semi_sync_{}_enabled", side))) continue;
+      SemiSync(side);
       return;
     }
     const auto connected = Find(facts_.status, "slaves_connected");
     if (connected && *connected != "0") {
+      const bool renamed = Find(facts_.variables, "rpl_semi_sync_source_enabled").has_value();
+      const std::string side = renamed ? "source" : "master";
+      const std::string enabled = "rpl_semi_sync_" + side + "_enabled";
       Warn("replicas",
            fmt::format("{} replicas follow asynchronously: one that takes over may have lost "
                        "acknowledged blocks; keep data_dir, whose witness notices",
                        *connected),
-           "SET GLOBAL rpl_semi_sync_master_enabled = ON; and in my.cnf: [mariadbd] "
-           "rpl_semi_sync_master_enabled = ON");
+           fmt::format("SET GLOBAL {0} = ON; and in my.cnf: [mariadbd] {0} = ON; then {1}", enabled,
+                       OnEachReplica(side)));
     }
     if (!connected && IsOn(facts_.variables, "log_bin")) {
       Warn("replicas",
@@ -265,14 +337,21 @@ Result<std::vector<StoreFinding>> InspectMariadb(sql::Connection& connection) {
       connection,
       "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'innodb_flush_log_at_trx_commit', "
       "'innodb_doublewrite', 'innodb_force_recovery', 'read_only', 'super_read_only', 'log_bin', "
-      "'sync_binlog', 'binlog_format', 'wsrep_on', 'rpl_semi_sync_master_enabled', "
+      "'sync_binlog', 'binlog_format', 'innodb_flush_method', 'wsrep_on', "
+      "'rpl_semi_sync_master_enabled', "
       "'rpl_semi_sync_source_enabled', 'rpl_semi_sync_master_timeout', "
-      "'rpl_semi_sync_source_timeout')");
+      "'rpl_semi_sync_source_timeout', 'rpl_semi_sync_master_wait_point', "
+      "'rpl_semi_sync_source_wait_point', 'rpl_semi_sync_master_wait_no_slave', "
+      "'rpl_semi_sync_source_wait_no_replica')");
   if (!variables.ok()) return variables.status();
   facts.variables = *std::move(variables);
   facts.version = facts.variables["version"];
   Result<Settings> status =
-      ReadSettings(connection, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Slaves_connected')");
+      ReadSettings(connection,
+                   "SHOW GLOBAL STATUS WHERE Variable_name IN ('Slaves_connected', "
+                   "'Innodb_redo_log_enabled', "
+                   "'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status', "
+                   "'Rpl_semi_sync_master_clients', 'Rpl_semi_sync_source_clients')");
   if (!status.ok()) return status.status();
   facts.status = *std::move(status);
   auto engines = Pairs(connection,

@@ -8,6 +8,7 @@
 namespace keymill::store {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -50,6 +51,7 @@ TEST(MariadbInspectTest, NothingIsFoundOnASoundServer) {
   EXPECT_THAT(Found(Sound()), IsEmpty());
   EXPECT_THAT(FoundWith("innodb_flush_log_at_trx_commit", "3"), IsEmpty());
   EXPECT_THAT(FoundWith("innodb_doublewrite", "DETECT_AND_RECOVER"), IsEmpty());
+  EXPECT_THAT(FoundWith("innodb_flush_method", "O_DIRECT_NO_FSYNC"), IsEmpty());
 }
 
 TEST(MariadbInspectTest, FindsWhatLosesAcknowledgedBlocks) {
@@ -57,6 +59,9 @@ TEST(MariadbInspectTest, FindsWhatLosesAcknowledgedBlocks) {
        std::vector<std::pair<std::string, std::string>>{{"innodb_flush_log_at_trx_commit", "0"},
                                                         {"innodb_flush_log_at_trx_commit", "2"},
                                                         {"innodb_doublewrite", "OFF"},
+                                                        {"innodb_doublewrite", "DETECT_ONLY"},
+                                                        {"innodb_flush_method", "nosync"},
+                                                        {"innodb_flush_method", "littlesync"},
                                                         {"innodb_force_recovery", "1"},
                                                         {"read_only", "ON"},
                                                         {"read_only", "1"},
@@ -64,6 +69,9 @@ TEST(MariadbInspectTest, FindsWhatLosesAcknowledgedBlocks) {
                                                         {"wsrep_on", "ON"}}) {
     EXPECT_THAT(FoundWith(name, value), ElementsAre(name)) << value;
   }
+  MariadbFacts facts = Sound();
+  facts.status["innodb_redo_log_enabled"] = "OFF";
+  EXPECT_THAT(Found(facts), ElementsAre("innodb_redo_log"));
 }
 
 TEST(MariadbInspectTest, TheFixIsACommandAndALineOfTheConfiguration) {
@@ -84,7 +92,7 @@ TEST(MariadbInspectTest, ABinaryLogMustBeSynced) {
   facts.variables["sync_binlog"] = "1";
   EXPECT_THAT(Found(facts), IsEmpty());
   facts.variables["binlog_format"] = "STATEMENT";
-  EXPECT_THAT(Found(facts), ElementsAre("(binlog_format)"));
+  EXPECT_THAT(Found(facts), ElementsAre("binlog_format"));
 }
 
 TEST(MariadbInspectTest, EveryTableMustBeInnodb) {
@@ -118,6 +126,73 @@ TEST(MariadbInspectTest, ReplicasAreWorthAWarning) {
   facts.status["slaves_connected"] = "2";
   EXPECT_THAT(Found(facts), ElementsAre("(replicas)"));
   EXPECT_THAT(FoundWith("rpl_semi_sync_master_enabled", "ON"), ElementsAre("(replicas)"));
+}
+
+TEST(MariadbInspectTest, SemiSyncIsFineOnceItWaitsForEver) {
+  for (const std::string side : {"master", "source"}) {
+    const std::string prefix = "rpl_semi_sync_" + side + "_";
+    const std::string lonely = prefix + (side == "source" ? "wait_no_replica" : "wait_no_slave");
+    MariadbFacts facts = Sound();
+    facts.status["slaves_connected"] = "1";
+    facts.variables[prefix + "enabled"] = "ON";
+    facts.variables[prefix + "timeout"] = "10000";
+    facts.variables[prefix + "wait_point"] = "AFTER_COMMIT";
+    facts.variables[lonely] = "OFF";
+    const auto found = JudgeMariadb(facts);
+    ASSERT_EQ(found.size(), 1U) << side;
+    EXPECT_THAT(found[0].says, HasSubstr("goes on without its replica after 10000 ms"));
+    // Word by word what the fix says.
+    for (const std::string& set :
+         {prefix + "timeout = 4294967295", prefix + "wait_point = AFTER_SYNC", lonely + " = ON"}) {
+      EXPECT_THAT(Found(facts), ElementsAre("(replicas)")) << "before " << set;
+      EXPECT_THAT(found[0].fix, HasSubstr("SET GLOBAL " + set));
+      const std::size_t space = set.find(' ');
+      facts.variables[set.substr(0, space)] = set.substr(space + 3);
+    }
+    EXPECT_THAT(Found(facts), IsEmpty()) << side;
+    facts.variables[prefix + "timeout"] = "18446744073709551615";
+    EXPECT_THAT(Found(facts), IsEmpty()) << side;
+  }
+}
+
+// A server whose own half of semi-synchronous replication is set as it should be.
+MariadbFacts SemiSync(const std::string& side) {
+  const std::string prefix = "rpl_semi_sync_" + side + "_";
+  MariadbFacts facts = Sound();
+  facts.status["slaves_connected"] = "2";
+  facts.status[prefix + "status"] = "ON";
+  facts.status[prefix + "clients"] = "2";
+  facts.variables[prefix + "enabled"] = "ON";
+  facts.variables[prefix + "timeout"] = "4294967295";
+  facts.variables[prefix + "wait_point"] = "AFTER_SYNC";
+  return facts;
+}
+
+TEST(MariadbInspectTest, SemiSyncIsInForceOnlyWhileReplicasTakePart) {
+  for (const std::string side : {"master", "source"}) {
+    const std::string prefix = "rpl_semi_sync_" + side + "_";
+    const std::string on_replica = side == "source" ? "rpl_semi_sync_replica_enabled = ON"
+                                                    : "rpl_semi_sync_slave_enabled = ON";
+    MariadbFacts facts = SemiSync(side);
+    EXPECT_THAT(Found(facts), IsEmpty()) << side;
+    facts.status[prefix + "clients"] = "1";
+    EXPECT_THAT(Found(facts), ElementsAre("(replicas)"));
+    EXPECT_THAT(JudgeMariadb(facts)[0].says, HasSubstr("1 of 2 replicas follow semi-sync"));
+    EXPECT_THAT(JudgeMariadb(facts)[0].fix, HasSubstr(on_replica));
+    facts.status[prefix + "clients"] = "0";
+    facts.status[prefix + "status"] = "OFF";
+    EXPECT_THAT(JudgeMariadb(facts)[0].says, HasSubstr(prefix + "status is OFF"));
+    EXPECT_THAT(JudgeMariadb(facts)[0].fix, HasSubstr(on_replica));
+  }
+}
+
+TEST(MariadbInspectTest, TheFixNamesTheVariablesOfTheServer) {
+  MariadbFacts facts = Sound();
+  facts.status["slaves_connected"] = "1";
+  EXPECT_THAT(JudgeMariadb(facts)[0].fix, AllOf(HasSubstr("rpl_semi_sync_master_enabled = ON"),
+                                                HasSubstr("rpl_semi_sync_slave_enabled = ON")));
+  facts.variables["rpl_semi_sync_source_enabled"] = "OFF";
+  EXPECT_THAT(JudgeMariadb(facts)[0].fix, HasSubstr("rpl_semi_sync_source_enabled = ON"));
 }
 
 TEST(MariadbInspectTest, WhatCannotBeSeenIsAWarningThatSaysSo) {
