@@ -160,6 +160,7 @@ struct StoreFinding {
   bool unsafe = false;  // Whether keys may be handed out twice if nothing is done about it.
   std::string says;     // "fsync is off: a crash of the server loses acknowledged blocks"
   std::string fix;      // A command, or a line of the server's configuration.
+  bool passes = false;  // Whether the server mends it by itself, in a while.
 };
 
 // What a store holds when Establish returns.

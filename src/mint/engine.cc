@@ -86,7 +86,10 @@ Status Engine::Start() {
   if (!identity.ok() && !empty) return identity.status();
   if (!empty) store_.SeeClock(*identity);
   // S3: before anything is written, and after a server that is only away has said so.
-  if (Status safe = Inspect(/*now=*/true); !safe.ok()) return safe;
+  if (Status safe = Inspect(/*now=*/true); !safe.ok()) {
+    // Whoever waits is let in then: no reason to give up.
+    return safety_.passes() ? Status(Code::kUnavailable, safe.message()) : safe;
+  }
   if (!empty) {
     store_.SetIdentity(*std::move(identity));
     // S2: before it gets anything of ours.

@@ -20,8 +20,8 @@ Status Refusal(const std::vector<StoreFinding>& findings) {
     if (finding.unsafe) text += fmt::format("\n  {}\n    fix: {}", finding.says, finding.fix);
   }
   text +=
-      "\n  To use it all the same, say why: --accept-unsafe-store REASON (accept_unsafe_store in "
-      "keymill.yml)";
+      "\n  To use it all the same, say why: --accept-unsafe-store REASON, or accept_unsafe_store "
+      "in keymill.yml or in a program's options";
   return {Code::kFailedPrecondition, std::move(text)};
 }
 
@@ -29,25 +29,39 @@ Status Refusal(const std::vector<StoreFinding>& findings) {
 
 Status StoreSafety::Judge(const std::vector<StoreFinding>& findings) {
   std::string unsafe;
+  bool stays = false;
   for (const StoreFinding& finding : findings) {
-    if (finding.unsafe) unsafe += (unsafe.empty() ? "" : "; ") + finding.says;
+    if (!finding.unsafe) continue;
+    unsafe += (unsafe.empty() ? "" : "; ") + finding.says;
+    stays = stays || !finding.passes;
   }
-  const MutexLock lock(mu_);
-  const bool news = unsafe != unsafe_;
-  unsafe_ = std::move(unsafe);
-  verdict_ = unsafe_.empty() || !accepted_.empty() ? Status() : Refusal(findings);
-  if (!news) return verdict_;
-  if (unsafe_.empty()) {
+  Status verdict;
+  bool news = false;
+  {
+    const MutexLock lock(mu_);
+    news = unsafe != unsafe_;
+    unsafe_ = unsafe;
+    verdict_ = unsafe.empty() || !accepted_.empty() ? Status() : Refusal(findings);
+    passes_ = !verdict_.ok() && !stays;
+    verdict = verdict_;
+  }
+  // Behind the lock: whoever logs holds off fork(), and whoever judges at a start does already.
+  if (news && unsafe.empty()) {
     Log(LogLevel::kInfo, "mint", "the store is safe again");
-  } else if (!accepted_.empty()) {
-    Log(LogLevel::kWarn, "mint", "{}: {}. Accepted because: {}", kRisk, unsafe_, accepted_);
+  } else if (news && !accepted_.empty()) {
+    Log(LogLevel::kWarn, "mint", "{}: {}. Accepted because: {}", kRisk, unsafe, accepted_);
   }
-  return verdict_;
+  return verdict;
 }
 
 Status StoreSafety::verdict() const {
   const MutexLock lock(mu_);
   return verdict_;
+}
+
+bool StoreSafety::passes() const {
+  const MutexLock lock(mu_);
+  return passes_;
 }
 
 std::string StoreSafety::accepted_risk() const {

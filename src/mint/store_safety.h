@@ -28,6 +28,9 @@ class StoreSafety {
   // The last judgement; OK before the first.
   Status verdict() const;
 
+  // Whether the last judgement was a refusal only because of what ends by itself.
+  bool passes() const;
+
   // What is unsafe about the store and is accepted: "fsync is off …"; "" when nothing is.
   std::string accepted_risk() const;
   [[nodiscard]] const std::string& accepted_because() const { return accepted_; }
@@ -37,6 +40,7 @@ class StoreSafety {
   mutable Mutex mu_;
   std::string unsafe_ KEYMILL_GUARDED_BY(mu_);  // What, in one line; "" when nothing is.
   Status verdict_ KEYMILL_GUARDED_BY(mu_);
+  bool passes_ KEYMILL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace keymill::mint

@@ -47,5 +47,17 @@ TEST(StoreSafety, WhatIsMendedIsForgiven) {
   EXPECT_TRUE(safety.verdict().ok());
 }
 
+TEST(StoreSafety, WhatEndsByItselfIsWorthWaitingForWhereNothingElseIsUnsafe) {
+  StoreFinding rewrite{"rewrite", true, "a rewrite is on", "wait"};
+  rewrite.passes = true;
+  StoreSafety safety("");
+  EXPECT_EQ(safety.Judge({rewrite, kOldServer}).code(), Code::kFailedPrecondition);
+  EXPECT_TRUE(safety.passes());
+  EXPECT_FALSE(safety.Judge({rewrite, kFsyncOff}).ok());
+  EXPECT_FALSE(safety.passes());
+  EXPECT_TRUE(safety.Judge({}).ok());
+  EXPECT_FALSE(safety.passes());
+}
+
 }  // namespace
 }  // namespace keymill::mint

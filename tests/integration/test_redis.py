@@ -6,17 +6,20 @@ import contextlib
 import json
 import pathlib
 import shlex
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
+from certificates import make_certificates
 from keymill_process import Load, Server, await_that, duplicates, run_keymill, scaled
-from server_redis import RedisServer
+from server_redis import CUT_WRITE, RedisServer
 from store_servers import start_server
 
 INSTANCES = 3
@@ -25,18 +28,30 @@ SMALL_BLOCKS = ("--block-size", "50", "--block-growth", "off", "--runway-target"
                 "--request-timeout", "1s")
 
 
-def make_certificates(directory):
-    """An authority of our own, and a certificate of 127.0.0.1 that it signed."""
-    def openssl(*words):
-        subprocess.run(["openssl", *map(str, words)], check=True, cwd=directory,
-                       capture_output=True)
-    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", 2, "-subj", "/CN=test-ca",
-            "-keyout", "ca.key", "-out", "ca.pem")
-    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1",
-            "-keyout", "server.key", "-out", "server.csr")
-    (directory / "names").write_text("subjectAltName=IP:127.0.0.1\n", encoding="utf-8")
-    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
-            "-CAcreateserial", "-days", 2, "-extfile", "names", "-out", "server.pem")
+class Stranger:
+    """Says the same to all who connect to a port."""
+
+    def __init__(self, port, words):
+        self._words = words
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self._thread = threading.Thread(target=self._answer)
+
+    def _answer(self):
+        with contextlib.suppress(OSError):  # The end.
+            while True:
+                connection, _ = self._listener.accept()
+                with connection, contextlib.suppress(OSError):
+                    connection.recv(4096)
+                    connection.sendall(self._words)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._listener.close()
 
 
 class Redis(unittest.TestCase):
@@ -100,6 +115,20 @@ class Redis(unittest.TestCase):
         self.assertGreater(figures["ok"], 500, figures)
         self.assertEqual(duplicates(keys)["duplicate_keys"], 0)
 
+    def test_a_write_that_a_kill_cut_is_removed_and_costs_no_key(self):
+        redis = self.server()
+        with self.instance(redis.url("mill"), *SMALL_BLOCKS) as server:
+            keys = server.mint(count=10)
+            redis.kill()
+            [tail] = (redis.data / "appendonlydir").glob("*.incr.aof")
+            with open(tail, "ab") as file:
+                file.write(b"*3\r\n$3\r\nSET\r\n$1")
+            redis.start()
+            self.assertIn(CUT_WRITE, redis.log())
+            keys += [server.await_key() for _ in range(300)]
+            self.assertEqual(server.stop(), 0, server.log())
+        self.assertEqual(len(keys), len(set(keys)))
+
     def test_a_redis_that_went_back_in_time_is_quarantined(self):
         redis = self.server()
         url = redis.url("mill")
@@ -122,6 +151,58 @@ class Redis(unittest.TestCase):
                 answer = server.ask("GET", "/get-key")
             self.assertEqual(answer.status, 503)
             self.assertIn("quarantined", answer.text)
+
+    def test_a_redis_without_a_connection_to_spare_is_an_outage(self):
+        redis = self.server()
+        with self.instance(redis.url("mill"), *SMALL_BLOCKS) as server:
+            keys = server.mint(count=10)
+            with socket.create_connection(("127.0.0.1", redis.port)) as greedy:
+                # Whoever is connected already is not cut off by the limit.
+                for command in (b"CONFIG SET maxclients 1", b"CLIENT KILL TYPE normal SKIPME yes"):
+                    greedy.sendall(command + b"\r\n")
+                    self.assertNotIn(b"-ERR", greedy.recv(64))
+
+                def refused():
+                    answer = server.ask("POST", "/v1/keyspaces/default/keys?count=25")
+                    if answer.status == 200:
+                        keys.extend(answer.json["keys"])
+                    return "max number of clients" in server.log() and answer.status == 503
+
+                await_that(refused, "nothing is left, and the log says why")
+                self.assertTrue(server.running(), server.log())
+                self.assertIn("close idle clients, or raise maxclients in redis.conf",
+                              server.log())
+                greedy.sendall(b"CONFIG SET maxclients 100\r\n")
+                await_that(lambda: server.ask("POST", "/v1/keyspaces/default/keys").status == 200,
+                           "it goes on")
+            keys += server.mint(count=10)
+            self.assertEqual(len(keys), len(set(keys)))
+            self.assertEqual(server.stop(), 0, server.log())
+
+    def test_somebody_else_at_its_port_is_an_outage(self):
+        """Such as a Redis that wants TLS now. Where nobody has seen another, it is a mistake."""
+        redis = self.server()
+        with self.instance(redis.url("mill"), *SMALL_BLOCKS) as server:
+            keys = server.mint(count=10)
+            redis.stop()
+            with Stranger(redis.port, b"\x15\x03\x01\x00\x02\x02\x46"):
+                def refused():
+                    answer = server.ask("POST", "/v1/keyspaces/default/keys?count=25")
+                    if answer.status == 200:
+                        keys.extend(answer.json["keys"])
+                    return "this is not Redis" in server.log() and answer.status == 503
+
+                await_that(refused, "nothing is left, and the log says why")
+                self.assertTrue(server.running(), server.log())
+                done = self.mint(redis.url("mill"))
+                self.assertEqual(done.returncode, REFUSED, done.stderr)
+                self.assertIn("rediss://", done.stderr)
+            redis.start()
+            await_that(lambda: server.ask("POST", "/v1/keyspaces/default/keys").status == 200,
+                       "it goes on")
+            keys += server.mint(count=10)
+            self.assertEqual(len(keys), len(set(keys)))
+            self.assertEqual(server.stop(), 0, server.log())
 
     def test_passwords_are_needed_and_never_shown(self):
         redis = self.server(password="a/secret:of@ours")
@@ -200,15 +281,24 @@ class Redis(unittest.TestCase):
         redis = self.server()
         url = redis.url("mill")
         client = f"redis-cli -h 127.0.0.1 -p {redis.port}"
-        def assert_refused(fix):
+        def assert_refused(fix, code=REFUSED):
             refused = self.mint(url)
-            self.assertEqual((refused.returncode, refused.stdout), (REFUSED, ""), refused.stderr)
+            self.assertEqual((refused.returncode, refused.stdout), (code, ""), refused.stderr)
             self.assertIn(f"fix: {fix}", refused.stderr)
         redis.ask("CONFIG", "SET", "appendfsync", "everysec")
         assert_refused(f"{client} CONFIG SET appendfsync always && {client} CONFIG REWRITE")
         redis.ask("CONFIG", "SET", "appendfsync", "always")
         redis.ask("CONFIG", "SET", "appendonly", "no")
         assert_refused(f"{client} CONFIG SET appendonly yes && {client} CONFIG REWRITE")
+        # Redis says aof_enabled:1 from here on, and is alone with what it acknowledges until the
+        # first rewrite has ended: in ten seconds. That passes, so that it is no reason to give up.
+        redis.ask("MSET", *(word for i in range(10) for word in (f"key{i}", "value")))
+        redis.ask("CONFIG", "SET", "rdb-key-save-delay", 1_000_000)
+        redis.ask("CONFIG", "SET", "appendonly", "yes")
+        assert_refused(f"wait until {client} INFO persistence has aof_rewrite_in_progress:0",
+                       code=1)
+        redis.ask("CONFIG", "SET", "rdb-key-save-delay", 0)
+        redis.ask("CONFIG", "SET", "appendonly", "no")  # Ends the slow one.
         redis.ask("CONFIG", "SET", "appendonly", "yes")
         await_that(lambda: "aof_rewrite_in_progress:0" in redis.ask("INFO", "persistence"),
                    "the append-only file is there")

@@ -80,6 +80,7 @@ class RedisProcess {
   RedisProcess& operator=(const RedisProcess&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
   void Freeze() const { ::kill(pid_, SIGSTOP); }
   void Thaw() const { ::kill(pid_, SIGCONT); }
   void KillAndStart() {

@@ -110,8 +110,9 @@ Result<std::unique_ptr<Connection>> Client::Acquire(MonotonicTime deadline, bool
 Result<std::unique_ptr<Connection>> Client::Connect(MonotonicTime deadline) {
   Result<std::unique_ptr<Connection>> fresh = Connection::Open(settings_, clock_, deadline);
   if (fresh.ok()) connected_ = true;
-  // As in Refused. At the very first connection somebody is there to read it.
-  if (!connected_ || fresh.code() != Code::kFailedPrecondition) return fresh;
+  // As in Refused. At the very first connection somebody is there to read it; later on any other
+  // code would speak of a keyspace, and whatever is there now may be gone again.
+  if (!connected_ || fresh.ok()) return fresh;
   return Status(Code::kUnavailable, fresh.status().message());
 }
 

@@ -13,6 +13,10 @@ namespace keymill::store::redis {
 namespace {
 
 constexpr std::string_view kNoRight = "NOPERM";
+// It says so before anything was asked, and hangs up.
+constexpr std::string_view kTooMany = "ERR max number of clients";
+
+constexpr std::size_t kTextMax = 200;
 
 struct KnownError {
   std::string_view word;  // The first of the reply.
@@ -20,7 +24,10 @@ struct KnownError {
   std::string_view advice;
 };
 
-constexpr std::array<KnownError, 15> kKnownErrors = {{
+constexpr std::array<KnownError, 17> kKnownErrors = {{
+    {kTooMany, Code::kUnavailable,
+     "others hold all connections: close idle clients, or raise maxclients in redis.conf and "
+     "restart the server"},
     {"LOADING", Code::kUnavailable, "wait until it has loaded its data"},
     {"BUSY", Code::kUnavailable, "somebody's script runs there; redis-cli SCRIPT KILL ends it"},
     {"OOM", Code::kUnavailable, "give it more memory: redis-cli CONFIG SET maxmemory"},
@@ -35,6 +42,9 @@ constexpr std::array<KnownError, 15> kKnownErrors = {{
     {"NOAUTH", Code::kFailedPrecondition, "write redis://USER:PASSWORD@HOST or :PASSWORD@HOST"},
     {"WRONGPASS", Code::kFailedPrecondition, "user or password are wrong"},
     {kNoRight, Code::kFailedPrecondition, "the user needs more rights"},
+    {"DENIED", Code::kFailedPrecondition,
+     "set a password there, requirepass in redis.conf, and give it in the URL; protected-mode no "
+     "only where nobody else reaches the port"},
     {"NOPROTO", Code::kFailedPrecondition, "the server is too old"},
 }};
 
@@ -44,6 +54,7 @@ constexpr std::array<KnownError, 15> kKnownErrors = {{
 // "ERR The user executing the script can't run this command or subcommand script: …".
 bool Says(std::string_view text, std::string_view word) {
   if (word == kNoRight && text.starts_with("ERR The user executing the script can't ")) return true;
+  if (word == kTooMany) return text.starts_with(word);
   if (text.starts_with(word)) return text.size() == word.size() || text[word.size()] == ' ';
   return text.starts_with("ERR") && text.find(fmt::format(" -{} ", word)) != std::string::npos;
 }
@@ -63,11 +74,13 @@ Status ReplyError(std::string_view what, std::string_view place, const wire::Res
   // Some servers repeat the arguments of what they do not know: a password may be among them.
   const std::string_view text =
       std::string_view(reply.text).substr(0, reply.text.find(", with args"));
+  // Some explain themselves at length; what they mean may stand further back.
+  const std::string_view shown = text.size() > kTextMax ? text.substr(0, text.find(". ")) : text;
   for (const KnownError& known : kKnownErrors) {
     if (!Says(text, known.word)) continue;
-    return {known.code, fmt::format("{} {}: {} ({})", what, place, text, known.advice)};
+    return {known.code, fmt::format("{} {}: {} ({})", what, place, shown, known.advice)};
   }
-  return {Code::kInternal, fmt::format("{} {}: {}", what, place, text)};
+  return {Code::kInternal, fmt::format("{} {}: {}", what, place, shown)};
 }
 
 Connection::Connection(std::unique_ptr<Link> link, std::string place)
@@ -79,6 +92,7 @@ Result<std::unique_ptr<Connection>> Connection::Open(const RedisSettings& settin
   if (!link.ok()) return link.status();
   std::unique_ptr<Connection> made(new Connection(*std::move(link), settings.Place()));
   if (Status shaken = made->ShakeHands(settings, deadline); !shaken.ok()) return shaken;
+  made->shaken_ = true;
   return made;
 }
 
@@ -140,8 +154,9 @@ Result<wire::RespValue> Connection::ReadReply(MonotonicTime deadline) {
     const wire::RespReader::Outcome outcome = reader_.Read(input);
     received_.erase(0, received_.size() - input.size());
     if (outcome == wire::RespReader::Outcome::kMalformed) {
-      return Status(Code::kInternal,
-                    fmt::format("read from {}: this is not Redis: {}", place_, reader_.detail()));
+      return Status(shaken_ ? Code::kUnavailable : Code::kFailedPrecondition,
+                    fmt::format("read from {}: this is not Redis, or it wants TLS (rediss://): {}",
+                                place_, reader_.detail()));
     }
     if (outcome == wire::RespReader::Outcome::kWhole) {
       wire::RespValue value = reader_.Take();

@@ -67,6 +67,7 @@ class Connection {
   const std::uint64_t fork_generation_;
   wire::RespReader reader_;
   std::string received_;  // What the reader has not taken yet.
+  bool shaken_ = false;   // It has answered as Redis does.
 };
 
 }  // namespace keymill::store::redis

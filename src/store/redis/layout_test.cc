@@ -2,6 +2,7 @@
 
 #include "store/redis/layout.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -116,6 +117,18 @@ TEST(RedisErrorTest, SaysWhatToDoAndKeepsSecrets) {
             Code::kFailedPrecondition);
   EXPECT_EQ(error("ERR The user executing the script can't run this command or subcommand").code(),
             Code::kFailedPrecondition);
+  const Status denied = error(
+      "DENIED Redis is running in protected mode because protected mode is enabled and no password "
+      "is set for the default user. In this mode connections are only accepted from the loopback "
+      "interface. If you want to connect from external computers to Redis you may adopt one of the "
+      "following solutions: 1) Just disable protected mode");
+  EXPECT_EQ(denied.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(denied.message(),
+              testing::HasSubstr("set for the default user (set a password there"));
+  EXPECT_EQ(error("ERR Error running script (call to f_" + std::string(200, 'a') +
+                  "). It stopped: @user_script: 3: -OOM command not allowed")
+                .code(),
+            Code::kUnavailable);
   EXPECT_EQ(error("BUSYKEY Target key name already exists.").code(), Code::kInternal);
   EXPECT_EQ(error("ERR unknown command 'AUTH', with args beginning with: 'secret'").message(),
             "use redis h:1: ERR unknown command 'AUTH'");

@@ -42,7 +42,8 @@ Status Link::Dial(const RedisSettings& settings, MonotonicTime deadline) {
       ResolveHost(settings.host, settings.port, clock_, deadline);
   if (!addresses.ok()) return addresses.status();
   Status failure(Code::kUnavailable, fmt::format("connect to {}: no address", place_));
-  for (const HostAddress& address : *addresses) {
+  for (std::size_t i = 0; i < addresses->size(); ++i) {
+    const HostAddress& address = (*addresses)[i];
     socket_ = Descriptor(
         ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket_.open()) return Broken("connect to", errno);
@@ -55,7 +56,10 @@ Status Link::Dial(const RedisSettings& settings, MonotonicTime deadline) {
       failure = Broken("connect to", errno);
       continue;
     }
-    failure = Await(POLLOUT, "connect to", deadline);
+    // An address that never answers must leave time for the next one.
+    const MonotonicTime now = clock_.Monotonic();
+    const auto share = (deadline - now) / static_cast<std::int64_t>(addresses->size() - i);
+    failure = Await(POLLOUT, "connect to", now + share);
     if (!failure.ok()) continue;
     int error = 0;
     socklen_t size = sizeof(error);

@@ -65,7 +65,7 @@ class RedisStore final : public Store {
   }
 
   Result<std::vector<StoreFinding>> Inspect(MonotonicTime deadline) override {
-    return InspectServer(client_.client(), deadline);
+    return inspector_.Inspect(deadline);
   }
 
   Result<Established> Establish(const EstablishRequest& request, MonotonicTime deadline) override {
@@ -350,6 +350,7 @@ class RedisStore final : public Store {
 
   const Clock& clock_;
   KeyspaceClient client_;
+  Inspector inspector_{client_.client(), clock_};
   Mover mover_{client_};
   RedisKeys keys_{client_};
 };
