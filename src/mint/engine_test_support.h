@@ -49,6 +49,7 @@ struct Faults {
   std::deque<Fault> count_keys = {};
   std::atomic<int> add_calls = 0;
   std::atomic<int> find_key_calls = 0;
+  std::size_t change_keys_max = SIZE_MAX;         // To change more of them takes too long.
   std::vector<KeyChange> changes = {};            // That were asked for.
   std::vector<KeyTable::TakeRequest> takes = {};  // The same.
   std::function<void()> before_change = {};
@@ -113,6 +114,9 @@ class FaultyKeys final : public KeyTable {
                              MonotonicTime deadline) override {
     faults_->Note(faults_->changes, change);
     if (faults_->before_change) faults_->before_change();
+    if (change.match.keys.size() > faults_->change_keys_max) {
+      return Status(Code::kDeadlineExceeded, "too many keys");
+    }
     return faults_->CallOrFail(
         faults_->change_keys, [&] { return below().ChangeKeys(AnyTime(guard), change, deadline); });
   }

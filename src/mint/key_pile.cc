@@ -10,7 +10,10 @@
 namespace keymill::mint {
 
 void KeyPile::Add(const Batch& batch) {
-  stacks_.erase(stacks_.begin(), stacks_.begin() + static_cast<std::ptrdiff_t>(front_));
+  const auto gone = stacks_.begin() + static_cast<std::ptrdiff_t>(front_);
+  // Those that were given up stay until somebody takes them.
+  stacks_.erase(std::remove_if(stacks_.begin(), gone, [](const Stack& each) { return !each.old; }),
+                gone);
   front_ = 0;
   Stack stack{.token = batch.token, .text = {}, .use_by = batch.use_by};
   stack.text.reserve(batch.keys.size() * key_size_);
@@ -27,6 +30,7 @@ keys::Written KeyPile::Take(std::uint32_t count, std::string_view after, char* o
   keys::Written written;
   for (; front_ < stacks_.size() && written.keys < count; ++front_) {
     Stack& stack = stacks_[front_];
+    if (stack.old) continue;
     for (; stack.next < stack.text.size() && written.keys < count; stack.next += key_size_) {
       stack.text.copy(out + written.bytes, key_size_, stack.next);
       after.copy(out + written.bytes + key_size_, after.size());
@@ -39,36 +43,50 @@ keys::Written KeyPile::Take(std::uint32_t count, std::string_view after, char* o
   return written;
 }
 
-std::uint64_t KeyPile::GiveUpOld(MonotonicTime now, std::int64_t wall_ms) {
-  std::uint64_t batches = 0;
+void KeyPile::GiveUpOld(MonotonicTime now, std::int64_t wall_ms) {
   for (std::size_t i = front_; i < stacks_.size(); ++i) {
     Stack& stack = stacks_[i];
     const bool old = now >= stack.use_by.monotonic || wall_ms >= stack.use_by.wall_ms;
-    if (!old || stack.next == stack.text.size()) continue;
+    if (!old || !stack.HasAny()) continue;
     size_ -= (stack.text.size() - stack.next) / key_size_;
-    stack.next = stack.text.size();
-    ++batches;
+    stack.old = true;
+    has_old_ = true;
   }
+}
+
+std::vector<KeyPile::Batch> KeyPile::TakeOld() {
+  std::vector<Batch> batches;
+  if (!std::exchange(has_old_, false)) return batches;
+  for (const Stack& stack : stacks_) {
+    if (stack.old) batches.push_back(RestOf(stack));
+  }
+  std::erase_if(stacks_, [](const Stack& stack) { return stack.old || !stack.HasAny(); });
+  front_ = 0;
   return batches;
 }
 
 std::vector<KeyPile::Batch> KeyPile::Clear() {
   std::vector<Batch> batches;
   for (const Stack& stack : stacks_) {
-    Batch batch{.token = stack.token, .keys = {}, .use_by = stack.use_by};
-    for (std::size_t at = stack.next; at < stack.text.size(); at += key_size_) {
-      batch.keys.push_back(stack.text.substr(at, key_size_));
-    }
-    if (!batch.keys.empty()) batches.push_back(std::move(batch));
+    if (stack.next < stack.text.size()) batches.push_back(RestOf(stack));
   }
   stacks_.clear();
   front_ = 0;
   size_ = 0;
+  has_old_ = false;
   return batches;
 }
 
+KeyPile::Batch KeyPile::RestOf(const Stack& stack) const {
+  Batch batch{.token = stack.token, .keys = {}, .use_by = stack.use_by};
+  for (std::size_t at = stack.next; at < stack.text.size(); at += key_size_) {
+    batch.keys.push_back(stack.text.substr(at, key_size_));
+  }
+  return batch;
+}
+
 std::optional<KeyPile::Sample> KeyPile::Newest() const {
-  if (stacks_.empty() || stacks_.back().next == stacks_.back().text.size()) return {};
+  if (stacks_.empty() || !stacks_.back().HasAny()) return {};
   const Stack& newest = stacks_.back();
   return Sample{newest.text.substr(newest.text.size() - key_size_), newest.token};
 }

@@ -43,13 +43,15 @@ class KeyPile {
   // Writes up to `count` keys to `out`, each followed by `after`. Allocates and frees nothing.
   keys::Written Take(std::uint32_t count, std::string_view after, char* out);
 
-  // Keys that are too old are given up from now on. How many batches lost some.
-  std::uint64_t GiveUpOld(MonotonicTime now, std::int64_t wall_ms);
+  // Keys that are too old leave no more from now on. Allocates and frees nothing.
+  void GiveUpOld(MonotonicTime now, std::int64_t wall_ms);
+  // What was given up; nothing of it is left here.
+  std::vector<Batch> TakeOld();
 
   // Keys that Take would give.
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  // What is left of each batch, except of those that were given up; nothing is left here.
+  // What is left of each batch, also of those that were given up; nothing is left here.
   std::vector<Batch> Clear();
 
   // A key of the newest batch and its token: the last that leaves.
@@ -61,17 +63,24 @@ class KeyPile {
 
  private:
   struct Stack {
+    // What Take would give.
+    [[nodiscard]] bool HasAny() const { return !old && next < text.size(); }
+
     std::string token;
     std::string text;      // Keys one after another,
     std::size_t next = 0;  // of which those before this byte are gone.
     UseBy use_by;
+    bool old = false;  // Given up: the rest leaves no more.
   };
+
+  [[nodiscard]] Batch RestOf(const Stack& stack) const;
 
   const std::size_t key_size_;
   std::deque<Stack> stacks_;
   std::size_t front_ = 0;  // The first that has any left. Those before it go with the next Add.
   std::uint64_t size_ = 0;
   bool ages_ = false;
+  bool has_old_ = false;
 };
 
 }  // namespace keymill::mint

@@ -51,12 +51,43 @@ TEST(KeyPileTest, OldKeysAreGivenUpByEitherClock) {
   pile.Add({.token = "2", .keys = {"bb"}, .use_by = {start + std::chrono::seconds(10), 10'000}});
   pile.Add({.token = "3", .keys = {"cc"}, .use_by = {start + std::chrono::seconds(20), 20'000}});
   EXPECT_TRUE(pile.ages());
-  EXPECT_EQ(pile.GiveUpOld(start + std::chrono::seconds(9), 9'999), 0U);
-  EXPECT_EQ(pile.GiveUpOld(start, 10'000), 1U);
+  pile.GiveUpOld(start + std::chrono::seconds(9), 9'999);
+  EXPECT_EQ(pile.size(), 3U);
+  pile.GiveUpOld(start, 10'000);
   EXPECT_EQ(pile.size(), 2U);
-  EXPECT_EQ(pile.GiveUpOld(start + std::chrono::seconds(20), 0), 1U);
+  pile.GiveUpOld(start + std::chrono::seconds(20), 0);
+  EXPECT_EQ(pile.size(), 1U);
   EXPECT_EQ(TakeFrom(pile, 9), "aa\n");
-  EXPECT_TRUE(pile.Clear().empty());
+}
+
+TEST(KeyPileTest, WhatIsOldLeavesNoMoreAndCanBeGivenBackOnce) {
+  KeyPile pile(2);
+  const MonotonicTime start{};
+  const auto until = [&](int seconds) {
+    return KeyPile::UseBy{start + std::chrono::seconds(seconds), seconds * 1'000};
+  };
+  pile.Add({.token = "1", .keys = {"aa", "bb", "cc"}, .use_by = until(10)});
+  pile.Add({.token = "2", .keys = {"dd"}, .use_by = until(20)});
+  EXPECT_EQ(TakeFrom(pile, 1), "aa\n");
+  EXPECT_TRUE(pile.TakeOld().empty());
+  pile.GiveUpOld(start, 10'000);
+  pile.GiveUpOld(start, 10'000);
+  EXPECT_EQ(pile.size(), 1U);
+  EXPECT_EQ(TakeFrom(pile, 9), "dd\n");
+  pile.Add({.token = "3", .keys = {"ee", "ff"}, .use_by = until(30)});
+  const auto old = pile.TakeOld();
+  ASSERT_EQ(old.size(), 1U);
+  EXPECT_EQ(old[0].token, "1");
+  EXPECT_EQ(old[0].keys, (std::vector<std::string>{"bb", "cc"}));
+  EXPECT_TRUE(pile.TakeOld().empty());
+  EXPECT_EQ(TakeFrom(pile, 1), "ee\n");
+  EXPECT_EQ(pile.Newest()->key, "ff");
+  pile.GiveUpOld(start, 30'000);
+  EXPECT_FALSE(pile.Newest());
+  const auto rest = pile.Clear();
+  ASSERT_EQ(rest.size(), 1U) << "a stop gives back what is old, too";
+  EXPECT_EQ(rest[0].keys, std::vector<std::string>{"ff"});
+  EXPECT_TRUE(pile.TakeOld().empty());
 }
 
 TEST(KeyPileTest, TheNewestIsTheLastThatLeaves) {

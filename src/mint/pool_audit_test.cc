@@ -156,6 +156,21 @@ TEST_F(PoolAuditTest, WhatWasReclaimedDoesNotLeaveWithItsOldHolder) {
   EXPECT_EQ(SetOf(all).size(), 60U);
 }
 
+// What an idle instance has reserved is reclaimed, by itself as well; its next request must not
+// wait until it has tried every one of them.
+TEST_F(PoolAuditTest, AfterALongRestTheNextKeyTakesNoLongerThanTheFirst) {
+  EngineOptions options = PoolOptionsOf(1'000);
+  const auto engine = StartShared(options);
+  Keyspace& keyspace = MakePool(*engine, Pool(Audit::kKey), 20'000);
+  EXPECT_EQ(Get(*engine, keyspace, 1).size(), 1U);
+  EXPECT_GT(CountOf(*engine, KeyState::kReserved), 500U);
+  Later(*engine, options.pool.reclaim_after + options.pool.tidy_interval);
+  for (int i = 0; i < 20; ++i) Later(*engine, options.pool.tidy_interval);
+  faults_->changes.clear();
+  EXPECT_EQ(Get(*engine, keyspace, 1).size(), 1U);
+  EXPECT_LE(Marks().size(), 2U);
+}
+
 TEST_F(PoolAuditTest, OfAMarkWithoutAnAnswerNothingLeaves) {
   for (const auto when : {Faults::When::kBefore, Faults::When::kAfter}) {
     memory_ = store::OpenMemoryStore(clock_);

@@ -20,8 +20,8 @@ constexpr std::uint64_t kNever = ~std::uint64_t{0};
 // Takes and marks for one keyspace before the others get their turn.
 constexpr int kStepsPerTurn = 8;
 
-// Fewer at a time are not asked for, however slow the store is.
-constexpr std::uint32_t kTakeMin = 100;
+// Fewer keys at a time are not taken or returned, however slow the store is.
+constexpr std::uint32_t kSentMin = 100;
 
 // Where each key is marked before it leaves, none leaves without the store: more than the next
 // moment needs would only be withheld from others.
@@ -41,6 +41,13 @@ void Shuffle(std::vector<std::string>& keys) {
 
 bool HasNotHappened(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded;
+}
+
+// How many keys to send at once after `sent` as the most: those were perhaps too many for the time
+// that there is.
+std::uint32_t NextMax(std::uint32_t sent, const Status& status) {
+  return status.ok() ? std::min(static_cast<std::uint32_t>(KeyTable::kKeysMax), sent * 2)
+                     : std::max(kSentMin, sent / 2);
 }
 
 }  // namespace
@@ -78,8 +85,52 @@ keys::Written PoolKeyspace::TakeKeys(std::uint32_t count, std::string_view after
 
 void PoolKeyspace::GiveUpOld() {
   if (!pile_.ages()) return;
-  const std::uint64_t batches = pile_.GiveUpOld(clock_.Monotonic(), clock_.WallMs());
-  aged_batches_.fetch_add(batches, std::memory_order_relaxed);
+  pile_.GiveUpOld(clock_.Monotonic(), clock_.WallMs());
+}
+
+// No clock is asked whether that is safe: none of them has left, and whoever has one of them since
+// has it under another token. Only a store that went back forgets that: see LostHold.
+Result<bool> PoolKeyspace::ReturnOld(KeyRegister& keys) {
+  {
+    const MutexLock lock(mu_);
+    if (stopped_) return false;
+    const MutexLock pile_lock(pile_mu_);
+    GiveUpOld();
+    ready_.store(pile_.size(), std::memory_order_relaxed);
+    for (KeyPile::Batch& batch : pile_.TakeOld()) old_.push_back(std::move(batch));
+  }
+  for (int i = 0; i < kStepsPerTurn; ++i) {
+    std::string token;
+    std::vector<std::string> part;
+    {
+      const MutexLock lock(mu_);
+      if (old_.empty()) return false;
+      const KeyPile::Batch& batch = old_.front();
+      token = batch.token;
+      const std::size_t count = std::min(std::size_t{return_max_}, batch.keys.size());
+      part.assign(batch.keys.end() - static_cast<std::ptrdiff_t>(count), batch.keys.end());
+      // That it is not ours any more is no sign of a store that went back.
+      if (newest_ && newest_->token == token) newest_.reset();
+    }
+    const Result<std::vector<KeyRow>> rows =
+        keys.Change(*this,
+                    {.match = {.keys = part, .state = KeyState::kUsed, .token = token},
+                     .to = KeyState::kAvailable,
+                     .at_ms = keys.NowMs(),
+                     .rows_max = static_cast<std::uint32_t>(part.size())},
+                    /*repeats=*/false);
+    return_max_ = NextMax(return_max_, rows.status());
+    if (!rows.ok()) return rows.status();
+    upkeep_.CountReturned(rows->size());
+    const MutexLock lock(mu_);
+    ++(rows->empty() ? blocks_burned_ : returned_);
+    if (old_.empty()) continue;
+    std::vector<std::string>& left = old_.front().keys;
+    left.resize(left.size() - part.size());
+    if (left.empty()) old_.pop_front();
+  }
+  const MutexLock lock(mu_);
+  return !old_.empty();
 }
 
 Result<Explanation> PoolKeyspace::Explain(std::string_view key, WitnessedStore& /*store*/) {
@@ -94,7 +145,6 @@ void PoolKeyspace::Tell(Stats& stats) {
   stats.rate = rate_.rate();
   stats.available = available_;
   stats.blocks_reserved = takes_;
-  stats.blocks_burned += aged_batches_.load(std::memory_order_relaxed);
   stats.blocks_returned = returned_;
 }
 
@@ -110,13 +160,17 @@ std::int64_t PoolKeyspace::ExpiryFrom(const Supply& supply) const {
 // within half of its life and of the quarantine: clocks may differ by the other half before anybody
 // else could have it, too.
 KeyPile::UseBy PoolKeyspace::UseByFrom(MonotonicTime begun, std::int64_t begun_ms) const {
+  const std::chrono::milliseconds half = HalfLife();
+  if (half.count() == 0) return {};
+  return {begun + half, begun_ms + half.count()};
+}
+
+std::chrono::milliseconds PoolKeyspace::HalfLife() const {
   std::uint64_t seconds = recipe().expires_s;
   if (recipe().recycle) {
     seconds = seconds == 0 ? recipe().quarantine_s : std::min(seconds, recipe().quarantine_s);
   }
-  if (seconds == 0) return {};
-  const std::chrono::milliseconds half(static_cast<std::int64_t>(seconds) * 500);
-  return {begun + half, begun_ms + half.count()};
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds) * 500);
 }
 
 std::uint64_t PoolKeyspace::Ahead() {
@@ -131,7 +185,12 @@ std::uint32_t PoolKeyspace::WantedCount(const RefillOptions& options) {
   if (stopped_) return 0;
   rate_.Observe(issued_.load(std::memory_order_relaxed), clock_.Monotonic());
   RefillOptions rules = options;
-  if (audits_keys()) rules.runway_target = std::min(rules.runway_target, kRunwayOfReserved);
+  if (audits_keys()) {
+    rules.runway_target = std::min(rules.runway_target, kRunwayOfReserved);
+  } else if (const std::chrono::milliseconds half = HalfLife(); half.count() > 0) {
+    // What would be too old before it is used would only be taken to be returned.
+    rules.runway_target = std::min(rules.runway_target, half / 2);
+  }
   // Where more are made as they are used the end is not near, however few are available: but
   // nobody takes all that the others could have until then.
   std::uint64_t remaining = upkeep_.available().value_or(kNumberEnd);
@@ -172,9 +231,15 @@ PoolKeyspace::Refilled PoolKeyspace::Refill(const Supply& supply) {
     if (stopped_ || !wanted_) return {};
   }
   KeyRegister keys(supply.store, [&]() -> Result<std::string> { return supply.timeline; });
+  const Result<bool> returned = ReturnOld(keys);
+  // It is tried again, and holds nobody up who can be served.
+  if (!returned.ok() && !HasNotHappened(returned.code()) &&
+      returned.code() != Code::kUnknownOutcome) {
+    return {.status = returned.status()};
+  }
   Served served = Serve(supply, keys);
   if (!served.status.ok()) return {.status = served.status};
-  Refilled done{.granted = served.granted, .more = served.more};
+  Refilled done{.granted = served.granted, .more = served.more || (returned.ok() && *returned)};
   if (supply.options.ahead_of_need || served.dry) {
     const PoolUpkeep::Done kept = upkeep_.Keep(keys, *this, clock_);
     // What is only to be tidied holds nobody up who can be served, here or elsewhere.
@@ -246,12 +311,8 @@ PoolKeyspace::Served PoolKeyspace::TakeSome(const Supply& supply, KeyRegister& k
     return {.dry = true};
   }
   // Of an unknown outcome nothing leaves: what was used is burned, what was reserved is reclaimed.
-  if (!taken.ok()) {
-    // Perhaps so many are too many for the time that there is.
-    take_max_ = std::max(kTakeMin, take_max_ / 2);
-    return {.status = taken.status()};
-  }
-  take_max_ = std::min(static_cast<std::uint32_t>(KeyTable::kKeysMax), take_max_ * 2);
+  take_max_ = NextMax(take_max_, taken.status());
+  if (!taken.ok()) return {.status = taken.status()};
   upkeep_.CountTaken(taken->keys.size());
   if (taken->keys.size() < count) upkeep_.FoundDry();
   Log(LogLevel::kDebug, "mint", "took {} keys of {}", taken->keys.size(), name());
@@ -301,7 +362,7 @@ PoolKeyspace::Served PoolKeyspace::MarkSome(const Supply& supply, KeyRegister& k
   const Result<KeyTable::Changed> marked = keys.Mark(
       *this, {.match = {.keys = part.keys, .state = KeyState::kReserved, .token = part.token},
               .to = KeyState::kUsed,
-              .at_ms = begun_ms,
+              .at_ms = keys.NowMs(),
               .expires_at_ms = ExpiryFrom(supply),
               .rows_max = static_cast<std::uint32_t>(part.keys.size())});
   if (!marked.ok()) {
@@ -317,6 +378,11 @@ PoolKeyspace::Served PoolKeyspace::MarkSome(const Supply& supply, KeyRegister& k
     const MutexLock lock(mu_);
     marked_ += part.keys.size();
     if (stopped_) return {};
+    if (ours.size() < part.keys.size()) {
+      // Somebody is reclaiming what this token has, and nobody should wait while we find that out
+      // key by key. What is still reserved is reclaimed as well.
+      std::erase_if(holds_, [&](const Hold& hold) { return hold.token == part.token; });
+    }
     std::erase_if(part.keys, [&](const std::string& key) { return !ours.contains(key); });
     if (part.keys.empty()) return {};
     unattested_ = {{part.token, std::move(part.keys), UseByFrom(begun, begun_ms)}, marked->seen};
@@ -359,6 +425,7 @@ void PoolKeyspace::Drop() {
   ready_.store(0, std::memory_order_relaxed);
   unattested_.reset();
   holds_.clear();  // Nothing of these has left, or could.
+  old_.clear();
 }
 
 // A store that has the newest of what was marked here has all that came before. What is reserved
@@ -372,6 +439,10 @@ Result<std::string> PoolKeyspace::LostHold(const Supply& supply) {
     const MutexLock pile_lock(pile_mu_);
     GiveUpOld();
     ready_.store(pile_.size(), std::memory_order_relaxed);
+    // Q1: others may have had these since, in a time that the store has lost; then it has them
+    // under our token again. So they go back to nobody.
+    blocks_burned_ += pile_.TakeOld().size() + old_.size();
+    old_.clear();
     sample = pile_.Newest();
     if (unattested_) sample = {unattested_->batch.keys.back(), unattested_->batch.token};
     held = sample.has_value();
@@ -413,6 +484,10 @@ PoolKeyspace::Closed PoolKeyspace::Close(Closing& closing) {
         settlements.push_back({KeyState::kUsed, batch.token, std::move(batch.keys)});
       }
       unattested_.reset();
+      for (KeyPile::Batch& batch : old_) {
+        settlements.push_back({KeyState::kUsed, batch.token, std::move(batch.keys)});
+      }
+      old_.clear();
       for (Hold& hold : holds_) {
         settlements.push_back({KeyState::kReserved, hold.token, std::move(hold.keys)});
       }

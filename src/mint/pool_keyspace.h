@@ -89,8 +89,13 @@ class PoolKeyspace final : public Keyspace {
 
   // How long a key that expires may lie here; see the .cc.
   [[nodiscard]] KeyPile::UseBy UseByFrom(MonotonicTime begun, std::int64_t begun_ms) const;
+  // 0: there is no end to it.
+  [[nodiscard]] std::chrono::milliseconds HalfLife() const;
   [[nodiscard]] std::int64_t ExpiryFrom(const Supply& supply) const;
   void GiveUpOld() KEYMILL_REQUIRES(pile_mu_);
+  // What was given up goes back to the store, so much as others can wait for; whether there is
+  // more. What the store does not take now is kept for the next time.
+  Result<bool> ReturnOld(KeyRegister& keys);
   // W1: lets go of what was marked once the witness knows of it.
   Status Release(KeyRegister& keys);
   // Keys that need no other take to leave.
@@ -99,20 +104,22 @@ class PoolKeyspace final : public Keyspace {
   const keys::KeyShape shape_;
   const PoolOptions options_;
   const Clock& clock_;
-  PoolUpkeep upkeep_;  // Of the refiller alone, as is the next.
+  PoolUpkeep upkeep_;  // Of the refiller alone, as are the next.
+  // How many keys the store may be asked to take and to take back at once.
   std::uint32_t take_max_ = static_cast<std::uint32_t>(KeyTable::kKeysMax);
+  std::uint32_t return_max_ = static_cast<std::uint32_t>(KeyTable::kKeysMax);
 
   std::atomic<std::uint64_t> ready_{0};   // Size of the pile.
   std::atomic<std::uint64_t> issued_{0};  // Taken from it so far.
   std::atomic<std::uint64_t> low_mark_;   // Signal once so many are.
-  std::atomic<std::uint64_t> aged_batches_{0};
 
   // Inside mu_, and held for as long as it takes to copy a few keys.
   Mutex pile_mu_;
   KeyPile pile_ KEYMILL_GUARDED_BY(pile_mu_);
 
   std::optional<Unattested> unattested_ KEYMILL_GUARDED_BY(mu_);
-  std::deque<Hold> holds_ KEYMILL_GUARDED_BY(mu_);  // Only where each key is audited.
+  std::deque<Hold> holds_ KEYMILL_GUARDED_BY(mu_);          // Only where each key is audited.
+  std::deque<KeyPile::Batch> old_ KEYMILL_GUARDED_BY(mu_);  // Given up, and not back in the store.
   // The newest that the store has marked for us: it has everything that came before.
   std::optional<KeyPile::Sample> newest_ KEYMILL_GUARDED_BY(mu_);
   std::uint64_t marked_ KEYMILL_GUARDED_BY(mu_) = 0;  // Keys, where each is audited.

@@ -180,13 +180,108 @@ TEST_F(PoolKeyspaceTest, KeysLeaveInTheFirstHalfOfTheirLifeOnly) {
   clock_.Advance(std::chrono::seconds(1));
   EXPECT_TRUE(TakeNow(keyspace, 1).empty());
   EXPECT_EQ(keyspace.stats().ahead, 0U);
-  EXPECT_EQ(keyspace.stats().blocks_burned, 1U);
   const auto fresh = Get(*engine, keyspace, 1);
   ASSERT_EQ(fresh.size(), 1U);
   EXPECT_EQ(RowOf(*engine, fresh.front()).since_ms, clock_.WallMs());
   // Also when only the wall clock tells.
   clock_.StepWall(std::chrono::seconds(31));
   EXPECT_TRUE(TakeNow(keyspace, 1).empty());
+}
+
+// A request now and then would otherwise cost a batch each time.
+TEST_F(PoolKeyspaceTest, WhatGotTooOldGoesBackToThePool) {
+  for (const bool recycle : {false, true}) {
+    memory_ = store::OpenMemoryStore(clock_);
+    const auto engine = StartShared();
+    Recipe recipe = Pool(Audit::kBatch);
+    recipe.expires_s = recycle ? 0 : 600;
+    recipe.recycle = recycle;
+    recipe.quarantine_s = 600;
+    Keyspace& keyspace = MakePool(*engine, recipe, 1'000);
+    std::set<std::string> got;
+    for (int i = 0; i < 20; ++i) {
+      for (const auto& key : Get(*engine, keyspace, 1)) EXPECT_TRUE(got.insert(key).second);
+      clock_.Advance(std::chrono::seconds(299));
+      EXPECT_GT(keyspace.stats().ahead, 0U);
+      clock_.Advance(std::chrono::seconds(1));
+      engine->StepForTest();
+      EXPECT_TRUE(keyspace.Verdict().ok()) << keyspace.Verdict().message();
+    }
+    EXPECT_EQ(got.size(), 20U);
+    EXPECT_EQ(keyspace.stats().blocks_burned, 0U);
+    EXPECT_GE(keyspace.stats().blocks_returned, 20U);
+    EXPECT_EQ(CountOf(*engine, KeyState::kUsed), 20U + keyspace.stats().ahead);
+    engine->Close();
+    const auto record = *memory_->FindKeyspace("k", clock_.Monotonic());
+    const auto counts = *memory_->key_table()->CountKeys(record.id, clock_.Monotonic());
+    EXPECT_EQ(counts.at(static_cast<std::size_t>(KeyState::kUsed)), 20U);
+  }
+}
+
+TEST_F(PoolKeyspaceTest, WhatGotTooOldWaitsForAStoreThatIsAway) {
+  const auto engine = StartShared();
+  Recipe recipe = Pool(Audit::kBatch);
+  recipe.expires_s = 60;
+  Keyspace& keyspace = MakePool(*engine, recipe, 1'000);
+  EXPECT_EQ(Get(*engine, keyspace, 1).size(), 1U);
+  for (int i = 0; i < 3; ++i) faults_->change_keys.push_back({kUnknown, Faults::When::kAfter});
+  faults_->change_keys.push_back({{Code::kUnavailable, "away"}});
+  Later(*engine, std::chrono::seconds(30));
+  EXPECT_EQ(keyspace.stats().blocks_returned, 0U);
+  for (int i = 0; i < 5; ++i) Later(*engine);
+  EXPECT_EQ(CountOf(*engine, KeyState::kUsed), 1 + keyspace.stats().ahead);
+  EXPECT_TRUE(keyspace.Verdict().ok());
+}
+
+TEST_F(PoolKeyspaceTest, WhatTheStoreCannotTakeBackInTimeGoesBackInParts) {
+  const auto engine = StartShared(PoolOptionsOf(/*block_size=*/1'000));
+  Recipe recipe = Pool(Audit::kBatch);
+  recipe.expires_s = 60;
+  Keyspace& keyspace = MakePool(*engine, recipe, 1'000);
+  EXPECT_EQ(Get(*engine, keyspace, 1).size(), 1U);
+  ASSERT_EQ(keyspace.stats().ahead, 999U);
+  faults_->change_keys_max = 300;
+  clock_.Advance(std::chrono::seconds(30));
+  for (int i = 0; i < 50; ++i) Later(*engine);
+  EXPECT_GE(keyspace.stats().blocks_returned, 4U);
+  EXPECT_EQ(keyspace.stats().blocks_burned, 0U);
+  EXPECT_EQ(CountOf(*engine, KeyState::kUsed), 1 + keyspace.stats().ahead);
+  EXPECT_EQ(CountOf(*engine, KeyState::kAvailable), 999 - keyspace.stats().ahead);
+}
+
+TEST_F(PoolKeyspaceTest, WhoIsNotAskedTakesNothingThatOnlyGetsOld) {
+  const auto engine = StartShared();
+  Recipe recipe = Pool(Audit::kBatch);
+  recipe.expires_s = 60;
+  Keyspace& keyspace = MakePool(*engine, recipe, 1'000);
+  for (int request = 0; request < 3; ++request) {
+    EXPECT_EQ(Get(*engine, keyspace, 1).size(), 1U);
+    const std::uint64_t taken = keyspace.stats().blocks_reserved;
+    for (int i = 0; i < 20; ++i) Later(*engine, std::chrono::seconds(30));
+    EXPECT_LE(keyspace.stats().blocks_reserved, taken + 1);
+    EXPECT_EQ(keyspace.stats().ahead, 0U);
+  }
+  EXPECT_EQ(CountOf(*engine, KeyState::kUsed), 3U);
+}
+
+// Its row is somebody else's by then, or nobody's.
+TEST_F(PoolKeyspaceTest, WhatGotTooOldAndIsNotOursAnyMoreStaysAsItIs) {
+  const auto engine = StartShared();
+  Recipe recipe = Pool(Audit::kBatch);
+  recipe.recycle = true;
+  recipe.quarantine_s = 60;
+  Keyspace& keyspace = MakePool(*engine, recipe, 100);
+  EXPECT_EQ(Get(*engine, keyspace, 1).size(), 1U);
+  ASSERT_EQ(keyspace.stats().ahead, 99U);
+  const auto record = *memory_->FindKeyspace("k", clock_.Monotonic());
+  const auto released = memory_->key_table()->ChangeKeys(
+      {.keyspace_id = record.id, .recipe_hash = record.recipe_hash, .witness = {}},
+      {.match = {.state = KeyState::kUsed}, .to = KeyState::kReleased, .at_ms = clock_.WallMs()},
+      clock_.Monotonic());
+  ASSERT_TRUE(released.ok());
+  Later(*engine, std::chrono::seconds(30));
+  EXPECT_EQ(CountOf(*engine, KeyState::kReleased), 100U);
+  EXPECT_EQ(keyspace.stats().blocks_burned, 1U);
 }
 
 TEST_F(PoolKeyspaceTest, WhatIsNotOfTheRecipeIsNeverHandedOut) {

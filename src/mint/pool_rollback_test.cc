@@ -139,7 +139,7 @@ TEST_F(PoolRollbackTest, ARecoveryThatFailsLeavesItClosed) {
   MakePool(*engine, Pool(Audit::kBatch), 5'000);
   const std::string id = engine->Find("k")->id();
   ASSERT_TRUE(memory_->Quarantine(id, "test", {}, clock_.Monotonic()).ok());
-  faults_->change_keys.push_back({{Code::kUnavailable, "away"}});
+  faults_->change_keys.assign(5, {{Code::kUnavailable, "away"}});
   EXPECT_EQ(engine->Recover("k").code(), Code::kUnavailable);
   EXPECT_EQ(memory_->FindKeyspace("k", clock_.Monotonic())->state, KeyspaceState::kQuarantined);
   const auto report = engine->Recover("k");
@@ -215,6 +215,25 @@ TEST_F(PoolRollbackTest, AKeyThatItsFormerOwnerReleasesAgainIsNotLost) {
   engine->StepForTest();
   EXPECT_TRUE(keyspace.Verdict().ok()) << keyspace.Verdict().message();
   EXPECT_EQ(memory_->FindKeyspace("k", clock_.Monotonic())->state, KeyspaceState::kOpen);
+}
+
+// Q1: they went back, but the answer was lost; somebody else has had them since, and the store has
+// forgotten it.
+TEST_F(PoolRollbackTest, WhatGotTooOldGoesBackToNobodyWhenTheStoreMayHaveForgotten) {
+  const auto engine = StartShared();
+  Recipe recipe = Pool(Audit::kBatch);
+  recipe.expires_s = 60;
+  Keyspace& keyspace = MakePool(*engine, recipe, 1'000);
+  EXPECT_EQ(Get(*engine, keyspace, 1).size(), 1U);
+  ASSERT_EQ(keyspace.stats().ahead, 99U);
+  faults_->change_keys.push_back({{Code::kUnknownOutcome, "lost"}, Faults::When::kBefore});
+  Later(*engine, std::chrono::seconds(30));
+  faults_->timeline = "another";
+  for (int i = 0; i < 10; ++i) Later(*engine, std::chrono::seconds(1));
+  EXPECT_TRUE(keyspace.Verdict().ok());
+  EXPECT_EQ(CountOf(*engine, KeyState::kUsed), 100 + keyspace.stats().ahead);
+  EXPECT_EQ(keyspace.stats().blocks_returned, 0U);
+  EXPECT_EQ(keyspace.stats().blocks_burned, 1U);
 }
 
 TEST_F(PoolRollbackTest, AServerThatWasOnlyStartedAnewChangesNothing) {

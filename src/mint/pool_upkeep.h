@@ -28,6 +28,9 @@ class PoolUpkeep {
   // Keys that are available to everybody, as far as is known here; nothing before the first count.
   [[nodiscard]] std::optional<std::uint64_t> available() const { return available_; }
   void CountTaken(std::uint64_t keys);
+  void CountReturned(std::uint64_t keys) {
+    if (available_) *available_ += keys;
+  }
   // The store has none.
   void FoundDry() { available_ = 0; }
 

@@ -102,6 +102,7 @@ TEST_F(PoolUpkeepTest, AKeyExpiresByTheStoresClock) {
     const auto keys = Get(*engine, MakePool(*engine, recipe, 1), 1);
     ASSERT_EQ(keys.size(), 1U);
     EXPECT_EQ(RowOf(*engine, keys[0]).expires_at_ms, faults_->store_now_ms + 500'000);
+    EXPECT_EQ(RowOf(*engine, keys[0]).since_ms, faults_->store_now_ms);
   }
 }
 
