@@ -114,6 +114,7 @@ Status Engine::EstablishKeyspaces(bool empty) {
   for (const auto& [name, recipe] : options_.keyspaces) {
     Result<NewKeyspace> draft = DraftKeyspace(name, recipe);
     if (!draft.ok()) return draft.status();
+    if (Status fits = CheckWorker(name, recipe); !fits.ok()) return fits;
     Result<KeyspaceRecord> record = Status(Code::kNotFound, "");
     if (!empty) record = FindRecord(name);
     if (record.code() == Code::kQuarantined) {
@@ -259,9 +260,15 @@ Status Engine::CheckCreate(std::string_view name, const Recipe& recipe) {
   Status could = record.ok() ? CheckRecipe(*record, recipe) : CheckFruitful(*draft, recipe);
   if (!could.ok()) return could;
   if (Status carried = CheckCarried(recipe.kind); !carried.ok()) return carried;
+  if (Status fits = CheckWorker(name, recipe); !fits.ok()) return fits;
   const Result<std::vector<Ticket>> others = OtherTickets(recipe);
   if (!others.ok()) return others.status();
   return CheckTickets(name, recipe, *others);
+}
+
+Status Engine::CheckWorker(std::string_view name, const Recipe& recipe) const {
+  if (recipe.kind != Kind::kSnowflake) return {};
+  return CheckWorkerChoice(name, recipe.layout, options_.snowflake.choice);
 }
 
 Result<std::vector<Ticket>> Engine::OtherTickets(const Recipe& recipe) {
@@ -494,7 +501,10 @@ Status Engine::Mint(Keyspace& keyspace, std::uint64_t count, MonotonicTime deadl
       gate->woken.NotifyAll();
     });
     if (!waiter.ok()) return waiter.status();
-    if (*waiter == 0) continue;
+    if (*waiter == 0) {
+      if (clock_.Monotonic() >= deadline) return keyspace.DeadlineVerdict();
+      continue;
+    }
     const MutexLock lock(gate->mu);
     while (!gate->open) {
       if (gate->woken.WaitUntil(gate->mu, deadline) || gate->open) continue;

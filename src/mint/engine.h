@@ -161,7 +161,9 @@ class Engine {
   //   kQuarantined         the store has lost the one that had this name.
   Result<Created> Create(std::string_view name, const Recipe& recipe);
 
-  // What Create would say now. Changes nothing.
+  // What Create would say now, and a start with it among the configured keyspaces: also
+  // kFailedPrecondition when the worker id that this instance insists on does not fit its layout.
+  // Changes nothing.
   Status CheckCreate(std::string_view name, const Recipe& recipe);
 
   // Ends the keyspace for ever. Errors: kNotFound.
@@ -306,6 +308,8 @@ class Engine {
   Result<std::string> Permit();
   // Whether the store can carry a keyspace of this kind. kFailedPrecondition.
   [[nodiscard]] Status CheckCarried(Kind kind) const;
+  // Whether this instance can have the worker id that it insists on. kFailedPrecondition.
+  [[nodiscard]] Status CheckWorker(std::string_view name, const Recipe& recipe) const;
 
   // Part of BurnPool: what is used lives another life from now on, until `end_ms`.
   static Status RaiseGenerations(KeyRegister& keys, const Keyspace& keyspace, std::int64_t now_ms,

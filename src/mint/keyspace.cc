@@ -57,11 +57,22 @@ Status Keyspace::Verdict() {
 Status Keyspace::DeadlineVerdict() {
   const MutexLock lock(mu_);
   if (!verdict_.ok()) return verdict_;
-  if (last_failure_.code() == Code::kClockRegressed) return last_failure_;
+  for (const Code told : {Code::kClockRegressed, Code::kOverloaded}) {
+    if (last_failure_.code() == told) return last_failure_;
+  }
   if (!last_failure_.ok()) {
     return {Code::kUnavailable, fmt::format("mint {}: {}", name_, last_failure_.message())};
   }
+  return LateVerdict();
+}
+
+Status Keyspace::LateVerdict() const {
   return {Code::kDeadlineExceeded, fmt::format("mint {}: no block arrived in time", name_)};
+}
+
+bool Keyspace::IsNews(const Status& failure) {
+  const MutexLock lock(mu_);
+  return (verdict_.ok() ? last_failure_ : verdict_).code() != failure.code();
 }
 
 Result<std::uint64_t> Keyspace::Await(std::uint64_t keys, std::function<void()> wake,

@@ -98,6 +98,9 @@ class Keyspace {
   // Why a request that waited until its deadline got nothing.
   Status DeadlineVerdict();
 
+  // Whether nothing like this failure to supply it is known yet.
+  bool IsNews(const Status& failure);
+
   // Calls `wake` once, from another thread, when it is worth trying TakeKeys again. `keys` is
   // how many the caller still needs. Returns a number for Forget, or 0 without ever calling
   // `wake` when trying again is worth it right now. `in_a_row`: nothing less is of any use.
@@ -212,6 +215,9 @@ class Keyspace {
   // Nothing leaves any more, for this reason.
   void Stop(Status verdict) KEYMILL_EXCLUDES(mu_);
 
+  // DeadlineVerdict, when nothing has failed.
+  [[nodiscard]] virtual Status LateVerdict() const;
+
   // Whether TakeKeys would give some.
   [[nodiscard]] virtual bool HasKeys() const = 0;
   // The same for so many consecutive numbers, where keys are made of such.
@@ -222,6 +228,8 @@ class Keyspace {
   virtual void Tell(Stats& stats) KEYMILL_REQUIRES(mu_) = 0;
   // Whether whoever asks now is refused, for whatever reason.
   [[nodiscard]] bool Failing() const KEYMILL_REQUIRES(mu_) { return !verdict_.ok(); }
+  // What went wrong before is over.
+  void ForgetFailure() KEYMILL_REQUIRES(mu_) { last_failure_ = Status(); }
   // Keys that waiting requests ask for.
   [[nodiscard]] std::uint64_t KeysAwaited() const KEYMILL_REQUIRES(mu_);
   // The most that somebody waits for in a row; 0: nobody does.

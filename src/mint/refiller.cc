@@ -115,7 +115,7 @@ bool Engine::Refill(Keyspace& keyspace) {
   }
   const Keyspace::Refilled done = keyspace.Refill(MakeSupply());
   if (!done.status.ok() && done.alone) {
-    const bool news = keyspace.Verdict().code() != done.status.code();
+    const bool news = keyspace.IsNews(done.status);
     keyspace.RefillFailed(done.status);
     if (news) Log(LogLevel::kInfo, "mint", "{}: {}", keyspace.name(), done.status.message());
     return true;
@@ -144,7 +144,7 @@ bool Engine::RefillFailed(Keyspace& keyspace, const Status& failure) {
     // S2: it is not gone where another store has taken the place of the one that has it.
     if (const Status right = WatchTimeline(); !right.ok()) return RefillFailed(keyspace, right);
   }
-  const bool news = keyspace.Verdict().code() != failure.code();
+  const bool news = keyspace.IsNews(failure);
   keyspace.RefillFailed(failure);
   switch (failure.code()) {
     case Code::kInternal:
@@ -159,6 +159,7 @@ bool Engine::RefillFailed(Keyspace& keyspace, const Status& failure) {
           failure.message());
       return false;
     case Code::kExhausted:
+    case Code::kOverloaded:
     case Code::kClockRegressed:
       SetReserving(true, {});
       if (news) Log(LogLevel::kWarn, "mint", "{}", failure.message());

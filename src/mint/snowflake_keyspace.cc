@@ -19,11 +19,21 @@ namespace {
 // be had: see WorkerLine::kLagTicks.
 constexpr std::chrono::milliseconds kLook{1};
 
+// The upper digits of an id are its time: where the blocklist has something against so many in a
+// row, it may have something against all of them for hours. Then it is tried again so often.
+constexpr std::uint64_t kSkippedMax = 4'096;
+constexpr std::int64_t kSkipPauseMs = 10;
+
 // A clock that went back by less is waited for; by more, another worker id is taken.
 constexpr std::int64_t kBackMs = 500;
 
 // How often a worker id is asked for that was not to be had, or more of its time.
 constexpr std::chrono::milliseconds kAskAgain{1'000};
+
+// No worker id is to be had now, for all that the store knows.
+bool IsRefusal(Code code) {
+  return code == Code::kExhausted || code == Code::kOverloaded || code == Code::kClockRegressed;
+}
 
 // A different one for each thread, so that they begin with different workers.
 std::uint32_t ThreadNumber() {
@@ -56,7 +66,7 @@ Result<std::uint64_t> SnowflakeKeyspace::Now() const {
 keys::Written SnowflakeKeyspace::TakeKeys(std::uint32_t count, std::string_view after, char* out) {
   if (Inherited()) return {};
   const Result<std::uint64_t> now = Now();
-  if (!now.ok()) return {};
+  if (!now.ok() || IsSkipping(*now)) return {};
   const std::size_t begin = seats_.size() == 1 ? 0 : ThreadNumber() % seats_.size();
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     WorkerLine* const line =
@@ -66,9 +76,29 @@ keys::Written SnowflakeKeyspace::TakeKeys(std::uint32_t count, std::string_view 
     if (run.count == 0) continue;
     issued_.fetch_add(run.count, std::memory_order_relaxed);
     const keys::Written written = Write(*line, run, after, out);
-    if (written.keys > 0) return written;  // Otherwise the blocklist had something against all.
+    if (!recipe().blocklist.empty()) CountSkipped(*now, run.count, written.keys);
+    if (written.keys > 0) return written;
   }
   return {};
+}
+
+void SnowflakeKeyspace::CountSkipped(std::uint64_t now, std::uint64_t ids, std::uint64_t keys) {
+  skipped_.fetch_add(ids - keys, std::memory_order_release);
+  if (keys > 0) {
+    skipped_in_a_row_.store(0, std::memory_order_relaxed);
+  } else if (skipped_in_a_row_.fetch_add(ids, std::memory_order_relaxed) + ids >= kSkippedMax) {
+    skip_until_.store(now + SkipTicks(), std::memory_order_relaxed);
+  }
+}
+
+std::uint64_t SnowflakeKeyspace::SkipTicks() const {
+  return std::max<std::uint64_t>(kSkipPauseMs / layout_.unit_ms, 1);
+}
+
+// A clock that went back does not make the pause longer.
+bool SnowflakeKeyspace::IsSkipping(std::uint64_t now) const {
+  const std::uint64_t until = skip_until_.load(std::memory_order_relaxed);
+  return until > now && until - now <= SkipTicks();
 }
 
 keys::Written SnowflakeKeyspace::Write(const WorkerLine& line, const WorkerRun& run,
@@ -100,11 +130,42 @@ std::string SnowflakeKeyspace::KeyOf(std::uint64_t id) const {
 
 bool SnowflakeKeyspace::HasKeys() const {
   const Result<std::uint64_t> now = Now();
-  if (!now.ok()) return false;
+  if (!now.ok() || IsSkipping(*now)) return false;
   return std::any_of(seats_.begin(), seats_.end(), [&](const Seat& seat) {
     const WorkerLine* const line = seat.line.load(std::memory_order_acquire);
     return line != nullptr && line->HasSome(*now);
   });
+}
+
+Status SnowflakeKeyspace::LateVerdict() const {
+  const Result<std::uint64_t> now = Now();
+  if (!now.ok()) return now.status();
+  if (const std::uint64_t skipped = skipped_in_a_row_.load(std::memory_order_relaxed);
+      skipped >= kSkippedMax) {
+    return {
+        Code::kOverloaded,
+        fmt::format("mint {}: the blocklist skipped {} ids in a row, for they spell their time: "
+                    "try again later, or make a keyspace without a blocklist",
+                    name(), skipped)};
+  }
+  std::optional<std::uint64_t> wait;  // Units of time, until the first of them has an id again.
+  for (const Seat& seat : seats_) {
+    const WorkerLine* const line = seat.line.load(std::memory_order_acquire);
+    if (line == nullptr || line->end() <= *now) continue;
+    const std::uint64_t due = std::max(line->ticks(), *now);
+    wait = std::min(wait.value_or(due - *now), due - *now);
+  }
+  if (!wait) return Keyspace::LateVerdict();
+  if (*wait > 1) {
+    return {Code::kClockRegressed,
+            fmt::format("mint {}: no id is due yet: this machine's clock is {} ms behind the last "
+                        "ones; they go on when it has caught up",
+                        name(), *wait * layout_.unit_ms)};
+  }
+  return {Code::kOverloaded,
+          fmt::format("mint {}: the ids of every moment went to others; ask again, for fewer at a "
+                      "time, or make a keyspace with more workers",
+                      name())};
 }
 
 MonotonicTime SnowflakeKeyspace::Tick() {
@@ -165,7 +226,7 @@ Keyspace::Refilled SnowflakeKeyspace::Refill(const Supply& supply) {
     done.granted = done.granted || granted;
     if (supplied.ok()) {
       served = true;
-    } else if (supplied.code() == Code::kExhausted || supplied.code() == Code::kClockRegressed) {
+    } else if (IsRefusal(supplied.code())) {
       if (refusal.ok()) refusal = supplied;
     } else {
       done.status = supplied;
@@ -184,6 +245,8 @@ Keyspace::Refilled SnowflakeKeyspace::Refill(const Supply& supply) {
       for (Seat& seat : seats_) seat.line.store(nullptr, std::memory_order_release);
     } else if (HasKeys() || Failing()) {
       wakes = Supplied();  // If there are none yet, time brings them.
+    } else {
+      ForgetFailure();  // Only time is missing now.
     }
   }
   CallAll(wakes);
@@ -219,7 +282,7 @@ Status SnowflakeKeyspace::Supply1(const Supply& supply, Seat& seat, bool extra, 
     Replace(supply, seat, *std::move(window));
     return {};
   }
-  if (window.code() != Code::kExhausted) return window.status();
+  if (!IsRefusal(window.code())) return window.status();
   if (ahead) {
     return Pause(seat, {Code::kClockRegressed,
                         fmt::format("mint {}: the clock went back by {} ms, and there is no other "
@@ -363,10 +426,14 @@ Keyspace::Closed SnowflakeKeyspace::Close(Closing& closing) {
 
 void SnowflakeKeyspace::Tell(Stats& stats) {
   const Result<std::uint64_t> now = Now();
-  stats.issued = stats.keys = issued_.load(std::memory_order_relaxed);
+  const std::uint64_t skipped = skipped_.load(std::memory_order_acquire);
+  stats.issued = issued_.load(std::memory_order_relaxed);
+  stats.keys = stats.issued - skipped;
   for (const Seat& seat : seats_) {
     const WorkerLine* const line = seat.line.load(std::memory_order_acquire);
     if (line == nullptr || !now.ok() || line->end() <= *now) continue;
+    // After a clock that went back so far it gives none, however much it has.
+    if (line->ticks() > *now + BackTicks() + 1) continue;
     stats.ahead += (line->end() - *now) << layout_.sequence_bits;
   }
   stats.rate = rate_.rate();

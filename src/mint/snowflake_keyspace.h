@@ -77,9 +77,19 @@ class SnowflakeKeyspace final : public Keyspace {
     Status refusal;        // for this reason; OK while there is time left all the same.
   };
 
+  // With time in hand the store is not to blame: the clock is, or there is no id left at this
+  // moment.
+  [[nodiscard]] Status LateVerdict() const override;
   [[nodiscard]] bool HasKeys() const override;
   void Drop() override KEYMILL_REQUIRES(mu_);
   void Tell(Stats& stats) override KEYMILL_REQUIRES(mu_);
+
+  // What became of ids that were taken: so many keys.
+  void CountSkipped(std::uint64_t now, std::uint64_t ids, std::uint64_t keys);
+  // Whether the blocklist has something against all ids of this moment.
+  [[nodiscard]] bool IsSkipping(std::uint64_t now) const;
+  // For how many units of time that is not asked again.
+  [[nodiscard]] std::uint64_t SkipTicks() const;
 
   // The present unit of time. Errors: kClockRegressed before the epoch, kExhausted after the end.
   [[nodiscard]] Result<std::uint64_t> Now() const;
@@ -108,6 +118,9 @@ class SnowflakeKeyspace final : public Keyspace {
   WorkerLeases leases_;
   std::vector<Seat> seats_;
   std::atomic<std::uint64_t> issued_{0};
+  std::atomic<std::uint64_t> skipped_{0};  // Of these; not more, ever.
+  std::atomic<std::uint64_t> skipped_in_a_row_{0};
+  std::atomic<std::uint64_t> skip_until_{0};
   RateMeter rate_ KEYMILL_GUARDED_BY(mu_);
   std::uint64_t blocks_reserved_ KEYMILL_GUARDED_BY(mu_) = 0;
   std::uint64_t blocks_returned_ KEYMILL_GUARDED_BY(mu_) = 0;

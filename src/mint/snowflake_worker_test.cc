@@ -108,10 +108,38 @@ class SnowflakeWorkerTest : public EngineTestBase {
 };
 
 TEST_F(SnowflakeWorkerTest, AFixedWorkerIdThatDoesNotFitIsRefused) {
-  Instance instance = StartInstance(Ids(3), {.fixed = 8});
-  EXPECT_TRUE(Take(instance, 1).empty());
-  EXPECT_EQ(instance.keyspace->Verdict().code(), Code::kExhausted);
-  EXPECT_THAT(instance.keyspace->Verdict().message(), HasSubstr("worker ids end at 7"));
+  EngineOptions options = Options();
+  options.snowflake.choice = {.fixed = 8};
+  const auto refused = [](const Status& status) {
+    EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+    EXPECT_THAT(status.message(), HasSubstr("worker_id is 8, and the largest that fits its layout "
+                                            "is 7"));
+  };
+  const auto open = [&] {
+    return Engine::Open(options, std::make_unique<FaultyStore>(memory_, faults_), nullptr, clock_);
+  };
+  options.keyspaces.emplace("ids", Ids(3));
+  refused(open().status());  // Before it is made, and after.
+  Instance other = StartInstance(Ids(3));
+  refused(open().status());
+  options.keyspaces.clear();
+  const auto engine = open();
+  // What a later start would refuse is not taken into a configuration that is read again.
+  refused((*engine)->CheckCreate("ids", Ids(3)));
+  refused((*engine)->CheckCreate("new", Ids(3)));
+  EXPECT_TRUE((*engine)->CheckCreate("new", Ids(4)).ok());
+  // Whoever hears of it only later serves what it can, and says the same of it as the others do.
+  const auto again = (*engine)->Create("ids", Ids(3));
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_FALSE(again->fresh);
+  EXPECT_TRUE((*engine)->Create("for_others", Ids(3)).ok());
+  Keyspace& ids = **(*engine)->Lookup("ids");
+  ids.Want();
+  (*engine)->StepForTest();
+  // A refusal that is told, whatever the protocol.
+  EXPECT_EQ(ids.DeadlineVerdict().code(), Code::kOverloaded);
+  EXPECT_THAT(ids.DeadlineVerdict().message(), HasSubstr("largest that fits its layout is 7"));
+  EXPECT_TRUE((*engine)->Ready().ok());
 }
 
 TEST_F(SnowflakeWorkerTest, AStopGivesAllTimeBackAlsoThatOfAnEarlierBlock) {
@@ -210,7 +238,7 @@ TEST_F(SnowflakeWorkerTest, OneWorkerIdThatIsLostDoesNotStopTheOther) {
 TEST_F(SnowflakeWorkerTest, AFullUnitDoesNotKeepAnOldVerdictAlive) {
   Instance other = StartInstance(Ids(), {.fixed = 3});
   Instance instance = StartInstance(Ids(), {.fixed = 3});
-  EXPECT_FALSE(instance.keyspace->Verdict().ok());
+  EXPECT_EQ(instance.keyspace->DeadlineVerdict().code(), Code::kOverloaded);
   other.engine->Close();
   // The time that was given back begins a moment from now: there is no id at this very moment.
   instance.clock->StepWall(milliseconds(-100));
@@ -218,7 +246,7 @@ TEST_F(SnowflakeWorkerTest, AFullUnitDoesNotKeepAnOldVerdictAlive) {
   instance.clock->StepWall(seconds(-3));
   instance.engine->StepForTest();
   EXPECT_TRUE(Take(instance, 1).empty());
-  EXPECT_TRUE(instance.keyspace->Verdict().ok()) << instance.keyspace->Verdict().message();
+  EXPECT_THAT(instance.keyspace->DeadlineVerdict().message(), HasSubstr("clock is 100 ms behind"));
 }
 
 TEST_F(SnowflakeWorkerTest, AWitnessThatCannotBeWrittenDoesNotBurnTime) {

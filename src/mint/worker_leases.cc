@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/utc_text.h"
 #include "keys/snowflake_layout.h"
 
 namespace keymill::mint {
@@ -26,6 +27,10 @@ constexpr std::uint64_t kWaitMs = 200;
 // Of all worker ids, one in so many stays free for those that have none yet.
 constexpr std::uint32_t kSpareShare = 4;
 
+// A stop gives time back, which the end of a line does not show. With no id free, so many lines are
+// looked at in detail at a time, and the next ones when it is tried again.
+constexpr std::uint32_t kReturnedLooks = 16;
+
 std::optional<std::uint32_t> WorkerOf(std::string_view line, std::string_view keyspace) {
   if (!IsWorkerLine(line) || KeyspaceOfLine(line) != keyspace) return {};
   const std::string_view digits = line.substr(keyspace.size() + 1);
@@ -33,6 +38,10 @@ std::optional<std::uint32_t> WorkerOf(std::string_view line, std::string_view ke
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), worker);
   if (read.ec != std::errc() || read.ptr != digits.data() + digits.size()) return {};
   return worker;
+}
+
+bool Contains(const std::vector<std::uint32_t>& workers, std::uint32_t worker) {
+  return std::find(workers.begin(), workers.end(), worker) != workers.end();
 }
 
 std::uint32_t RandomBelow(std::uint32_t end) {
@@ -69,24 +78,32 @@ NewKeyspace NewWorkerLine(const KeyspaceRecord& keyspace, std::string_view name,
           .end = keyspace.end};
 }
 
+Status CheckWorkerChoice(std::string_view keyspace, const SnowflakeLayout& layout,
+                         const WorkerChoice& choice) {
+  const std::uint32_t end = keys::SnowflakeWorkersEnd(layout);
+  if (!choice.fixed || *choice.fixed < end) return {};
+  return {Code::kFailedPrecondition,
+          fmt::format("keyspace {}: worker_id is {}, and the largest that fits its layout is {}; "
+                      "give another one, or none",
+                      keyspace, *choice.fixed, end - 1)};
+}
+
 WorkerLeases::WorkerLeases(const KeyspaceRecord& record, const SnowflakeLayout& layout,
                            WorkerChoice choice)
-    : keyspace_(record), layout_(layout), choice_(choice) {}
+    : keyspace_(record),
+      layout_(layout),
+      choice_(choice),
+      next_look_(RandomBelow(keys::SnowflakeWorkersEnd(layout))) {}
 
 Result<WorkerWindow> WorkerLeases::Take(const Supply& supply, std::uint64_t now,
                                         std::uint32_t ticks, bool extra,
                                         const std::vector<std::uint32_t>& besides) {
-  const auto is_ours = [&](std::uint32_t worker) {
-    return std::find(besides.begin(), besides.end(), worker) != besides.end();
-  };
   const std::uint32_t workers = keys::SnowflakeWorkersEnd(layout_);
   std::vector<std::uint32_t> wanted;
   if (!extra && choice_.fixed) {
-    if (*choice_.fixed >= workers) {
-      return Status(Code::kExhausted,
-                    fmt::format("mint {}: worker_id is {}, and its worker ids end at {}; give "
-                                "another one, or none",
-                                keyspace_.name, *choice_.fixed, workers - 1));
+    // Of this instance only: others serve it, and those who ask are told.
+    if (Status fits = CheckWorkerChoice(keyspace_.name, layout_, choice_); !fits.ok()) {
+      return Status(Code::kOverloaded, fits.message());
     }
     wanted.push_back(*choice_.fixed);
   } else if (withheld_) {
@@ -96,58 +113,89 @@ Result<WorkerWindow> WorkerLeases::Take(const Supply& supply, std::uint64_t now,
   }
   // Of those even one that is taken may be free in part: a clean stop gives its time back.
   for (const std::uint32_t worker : wanted) {
-    if (!is_ours(worker)) {
-      Result<std::optional<WorkerWindow>> window = TryTake(supply, worker, now, ticks);
-      if (!window.ok()) return window.status();
-      if (window->has_value()) return **std::move(window);
+    std::uint64_t taken_until = 0;
+    if (!Contains(besides, worker)) {
+      Result<Tried> tried = TryTake(supply, worker, now, ticks);
+      if (!tried.ok()) return tried.status();
+      if (tried->window) return *std::move(tried->window);
+      taken_until = tried->taken_until;
     }
-    if (!extra && choice_.fixed) {
-      return Status(Code::kExhausted,
-                    fmt::format("mint {}: worker id {} is used by another instance; give each its "
-                                "own worker_id, or none",
-                                keyspace_.name, worker));
-    }
+    if (!extra && choice_.fixed) return InUse(worker, taken_until);
   }
+  return TakeAny(supply, now, ticks, extra, besides);
+}
+
+// After a crash nobody can tell whether its owner is gone: only that its time will be.
+Status WorkerLeases::InUse(std::uint32_t worker, std::uint64_t until) const {
+  const std::string time =
+      until == 0 ? "" : fmt::format(" until {}", UtcText(keys::SnowflakeTimeMs(layout_, until)));
+  return {Code::kOverloaded,
+          fmt::format("mint {}: worker id {} is in use{}, by another instance or by one that "
+                      "crashed; wait, or give each instance its own worker_id, or none",
+                      keyspace_.name, worker, time)};
+}
+
+Result<WorkerWindow> WorkerLeases::TakeAny(const Supply& supply, std::uint64_t now,
+                                           std::uint32_t ticks, bool extra,
+                                           const std::vector<std::uint32_t>& besides) {
+  const std::uint32_t workers = keys::SnowflakeWorkersEnd(layout_);
   Result<std::vector<KeyspaceRecord>> records =
       supply.store.store().ListKeyspaces(supply.store.Deadline());
   if (!records.ok()) return records.status();
-  std::map<std::uint32_t, std::uint64_t> used_until;
+  std::map<std::uint32_t, std::string> used;  // Worker, and the line's id.
   for (const KeyspaceRecord& record : *records) {
-    if (const auto worker = WorkerOf(record.name, keyspace_.name))
-      used_until[*worker] = record.next;
+    const auto worker = WorkerOf(record.name, keyspace_.name);
+    if (worker && record.next > now) used[*worker] = record.id;
   }
-  const auto is_used = [&](std::uint32_t worker) {
-    const auto found = used_until.find(worker);
-    return found != used_until.end() && found->second > now;
-  };
-  const auto used = static_cast<std::uint32_t>(std::count_if(
-      used_until.begin(), used_until.end(), [&](const auto& each) { return each.second > now; }));
-  if (used < workers && extra && workers - used <= workers / kSpareShare) {
-    return Status(Code::kExhausted,
-                  fmt::format("mint {}: only {} of {} worker ids are free; they are left to other "
-                              "instances",
-                              keyspace_.name, workers - used, workers));
+  const auto free = workers - std::min(workers, static_cast<std::uint32_t>(used.size()));
+  // With none free, too: the one that somebody gives back now is not for those that have one.
+  if (extra && free <= workers / kSpareShare) {
+    return Status(Code::kOverloaded,
+                  fmt::format("mint {}: of {} worker ids {} are free; the last ones are left to "
+                              "other instances",
+                              keyspace_.name, workers, free));
   }
   // From the top downwards: those with an ordinal of their own begin at 0. Those without begin at
   // different places, so that many that start at once do not all try the same.
   const std::uint32_t spread = RandomBelow(workers / 2 + 1);
   for (std::uint32_t i = 0; i < workers; ++i) {
     const std::uint32_t worker = workers - 1 - (spread + i) % workers;
-    if (is_used(worker) || is_ours(worker)) continue;
-    Result<std::optional<WorkerWindow>> window = TryTake(supply, worker, now, ticks);
-    if (!window.ok()) return window.status();
-    if (window->has_value()) return **std::move(window);
+    if (used.contains(worker) || Contains(besides, worker)) continue;
+    Result<Tried> tried = TryTake(supply, worker, now, ticks);
+    if (!tried.ok()) return tried.status();
+    if (tried->window) return *std::move(tried->window);
   }
-  return Status(Code::kExhausted,
+  // Whoever could not be looked at is the first one next time.
+  for (std::uint32_t i = 0, looks = 0; i < workers && looks < kReturnedLooks;
+       ++i, next_look_ = (next_look_ + 1) % workers) {
+    const std::uint32_t worker = next_look_;
+    const auto line = used.find(worker);
+    if (line == used.end() || Contains(besides, worker)) continue;
+    ++looks;
+    Result<bool> returned = IsReturned(supply, line->second, now);
+    if (!returned.ok()) return returned.status();
+    if (!*returned) continue;
+    Result<Tried> tried = TryTake(supply, worker, now, ticks);
+    if (!tried.ok()) return tried.status();
+    if (tried->window) return *std::move(tried->window);
+  }
+  return Status(Code::kOverloaded,
                 fmt::format("mint {}: all {} worker ids are in use by other instances; stop some, "
                             "or make a keyspace with more worker_bits",
                             keyspace_.name, workers));
 }
 
-Result<std::optional<WorkerWindow>> WorkerLeases::TryTake(const Supply& supply,
-                                                          std::uint32_t worker, std::uint64_t now,
-                                                          std::uint32_t ticks) {
-  using Window = std::optional<WorkerWindow>;
+Result<bool> WorkerLeases::IsReturned(const Supply& supply, const std::string& line_id,
+                                      std::uint64_t now) {
+  const Result<std::optional<LedgerRow>> row =
+      supply.store.store().FindBlock(line_id, now, supply.store.Deadline());
+  if (!row.ok()) return row.status();
+  return row->has_value() && (*row)->state == BlockState::kReturned;
+}
+
+Result<WorkerLeases::Tried> WorkerLeases::TryTake(const Supply& supply, std::uint32_t worker,
+                                                  std::uint64_t now, std::uint32_t ticks) {
+  Tried tried;
   Result<KeyspaceRecord> line = Line(supply, worker);
   if (!line.ok()) return line.status();
   const std::uint64_t wait = std::max<std::uint64_t>(kWaitMs / layout_.unit_ms, 1);
@@ -155,16 +203,19 @@ Result<std::optional<WorkerWindow>> WorkerLeases::TryTake(const Supply& supply,
   for (int attempt = 0; attempt < 2; ++attempt) {
     WorkerWindow window{worker, line->id, line->name, {}};
     Result<Block> block = Reserve(supply, window, now, ticks, {});
-    if (block.code() == Code::kExhausted) return Window();
+    if (block.code() == Code::kExhausted) return tried;
     if (!block.ok()) return block.status();
     if (block->first <= now + wait) {
       window.Add(*block);
-      return Window(std::move(window));
+      tried.window = std::move(window);
+      return tried;
     }
+    tried.taken_until =
+        tried.taken_until == 0 ? block->first : std::min(tried.taken_until, block->first);
     // If that fails the time is burned, which is always allowed.
-    if (!GiveBack(supply, window, block->id, block->first).ok()) return Window();
+    if (!GiveBack(supply, window, block->id, block->first).ok()) return tried;
   }
-  return Window();
+  return tried;
 }
 
 Result<Block> WorkerLeases::More(const Supply& supply, WorkerWindow& window, std::uint64_t now,

@@ -39,6 +39,10 @@ struct WorkerChoice {
   std::optional<std::uint32_t> preferred = {};  // This one if it is free.
 };
 
+// Whether the worker id that was asked for fits. kFailedPrecondition: somebody must set another.
+Status CheckWorkerChoice(std::string_view keyspace, const SnowflakeLayout& layout,
+                         const WorkerChoice& choice);
+
 // A worker id with time of its own.
 struct WorkerWindow {
   // One row of the store's ledger, as far as it is ours: units of time.
@@ -71,9 +75,9 @@ class WorkerLeases {
   // first of this instance, so that it is only had while plenty are free. `besides`: those that
   // this instance has already. What it returns is in the witness.
   // Errors: those of Store::Reserve, and
-  //   kExhausted           every worker id is in use. Others become free when their owners are
-  //                        gone.
-  //   kFailedPrecondition  the fixed one does not fit the layout.
+  //   kOverloaded          the one that was asked for, or every one, is in use: it becomes free
+  //                        when its owner is gone.
+  //   kFailedPrecondition  the fixed one does not fit the layout: see CheckWorkerChoice.
   //   kQuarantined         a line has vanished from the store: it went back.
   Result<WorkerWindow> Take(const Supply& supply, std::uint64_t now, std::uint32_t ticks,
                             bool extra, const std::vector<std::uint32_t>& besides);
@@ -89,11 +93,23 @@ class WorkerLeases {
                   std::uint64_t first_unused);
 
  private:
+  // Take, for whoever has no wish, or cannot have it.
+  Result<WorkerWindow> TakeAny(const Supply& supply, std::uint64_t now, std::uint32_t ticks,
+                               bool extra, const std::vector<std::uint32_t>& besides);
   // The line of this worker id, made if there is none.
   Result<KeyspaceRecord> Line(const Supply& supply, std::uint32_t worker);
-  // Time of the line, or nothing when it begins so late that somebody else has it.
-  Result<std::optional<WorkerWindow>> TryTake(const Supply& supply, std::uint32_t worker,
-                                              std::uint64_t now, std::uint32_t ticks);
+  // Whether the time that is now was given back.
+  static Result<bool> IsReturned(const Supply& supply, const std::string& line_id,
+                                 std::uint64_t now);
+  struct Tried {
+    std::optional<WorkerWindow> window = {};
+    std::uint64_t taken_until = 0;  // Without a window; 0: nobody knows.
+  };
+  // Time of the line, or no window when it begins so late that somebody else has it.
+  Result<Tried> TryTake(const Supply& supply, std::uint32_t worker, std::uint64_t now,
+                        std::uint32_t ticks);
+  // Why the fixed one is not to be had now.
+  [[nodiscard]] Status InUse(std::uint32_t worker, std::uint64_t until) const;
   Result<Block> Reserve(const Supply& supply, const WorkerWindow& window, std::uint64_t now,
                         std::uint32_t ticks, const std::vector<std::string>& spent);
 
@@ -110,6 +126,8 @@ class WorkerLeases {
     Block block;
   };
   std::optional<Withheld> withheld_;
+
+  std::uint32_t next_look_;  // With all in use, the worker id that is looked at in detail next.
 };
 
 }  // namespace keymill::mint

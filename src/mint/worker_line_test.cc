@@ -94,9 +94,11 @@ TEST(WorkerLineTest, AClockThatGoesBackGetsTheRestOfTheUnitAndThenNothing) {
   EXPECT_EQ(line.Take(501, 1).first, Place(501));
 }
 
-// The cases of Twitter's IdWorkerSpec. Its clock at 1 gives sequences 0 and 1; set back to 0 it
-// refuses, where ours goes on within the unit that it was in; at 1 again, neither begins anew.
-TEST(WorkerLineTest, AgreesWithTwittersIdWorker) {
+// Where Twitter's IdWorkerSpec is not followed. Its clock at 1 gives sequences 0 and 1; set back to
+// 0 it refuses; at 1 again it goes on with 2. Ours refuses nothing at 0: it goes on within the unit
+// that it was in, with 2, and at 1 again with 3. What its case is about holds: the sequence does
+// not begin anew, and no id comes twice.
+TEST(WorkerLineTest, GoesOnInItsUnitWhereTwittersIdWorkerRefuses) {
   constexpr std::uint32_t kTwitterBits = 12;
   WorkerLine line(31, kTwitterBits);
   line.Extend(1, 1000);
@@ -104,10 +106,17 @@ TEST(WorkerLineTest, AgreesWithTwittersIdWorker) {
   EXPECT_EQ(line.Take(1, 1).first, 1U << kTwitterBits | 1U);
   EXPECT_EQ(line.Take(0, 1).first, 1U << kTwitterBits | 2U) << "of no time that is past";
   EXPECT_EQ(line.Take(1, 1).first, 1U << kTwitterBits | 3U);
-  // When the sequence rolls over, the next millisecond is waited for.
+  // Once the unit is full, it refuses, too.
   ASSERT_EQ(line.Take(1, 5'000).count, 4'092U);
-  EXPECT_EQ(line.Take(1, 1).count, 0U);
   EXPECT_EQ(line.Take(0, 1).count, 0U);
+}
+
+TEST(WorkerLineTest, RollsOverAsTwittersIdWorkerDoes) {
+  constexpr std::uint32_t kTwitterBits = 12;
+  WorkerLine line(31, kTwitterBits);
+  line.Extend(1, 1000);
+  ASSERT_EQ(line.Take(1, 5'000).count, 4'096U);
+  EXPECT_EQ(line.Take(1, 1).count, 0U) << "the next millisecond is waited for";
   EXPECT_EQ(line.Take(2, 1).first, 2U << kTwitterBits);
 }
 

@@ -69,10 +69,18 @@ class Answers(unittest.TestCase):
             first.mint("ids")
             with Server(self.directory, "--worker-id", "7") as second:
                 answer = snowflake.answer(second, 1)
-                self.assertEqual(answer.status, 507)
-                self.assertIn("worker id 7 is used by another instance", answer.json["detail"])
-            with Server(self.directory, "--worker-id", "1024") as third:
-                self.assertIn("worker ids end at 1023", snowflake.answer(third, 1).json["detail"])
+                self.assertEqual(answer.status, 503, "it is free once its owner is gone")
+                self.assertTrue(answer.json["type"].endswith("overloaded"))
+                self.assertIn("retry-after", answer.headers)
+                self.assertRegex(answer.json["detail"], r"worker id 7 is in use until 2\S+Z, by "
+                                 r"another instance or by one that crashed; wait, or give each")
+                ready = second.ask("GET", "/readyz?verbose")
+                self.assertIn("[!]keyspace ids: mint ids: worker id 7 is in use", ready.text)
+        done = run_keymill("serve", "--listen", "127.0.0.1:0", "--worker-id", "1024",
+                           cwd=self.directory)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn("keyspace ids: worker_id is 1024, and the largest that fits its layout is "
+                      "1023; give another one, or none", done.stderr)
 
 
 if __name__ == "__main__":

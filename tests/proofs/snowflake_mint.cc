@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -118,7 +119,9 @@ int Check(const std::vector<std::string>& files) {
   std::sort(ids.begin(), ids.end());
   std::uint64_t repeated = 0;
   for (std::size_t i = 1; i < ids.size(); ++i) repeated += ids[i] == ids[i - 1] ? 1U : 0U;
-  std::printf("{\"ids\":%zu,\"repeated\":%llu}\n", ids.size(),
+  std::set<std::uint64_t> workers;
+  for (const std::uint64_t id : ids) workers.insert(id >> 12 & 1023);
+  std::printf("{\"ids\":%zu,\"workers\":%zu,\"repeated\":%llu}\n", ids.size(), workers.size(),
               static_cast<unsigned long long>(repeated));
   return repeated == 0 ? 0 : 1;
 }

@@ -3,16 +3,14 @@
 """What others have published of these formats holds here: the tests of their examples exist, run
 and pass."""
 
-import json
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
-from keymill_process import build_target
 from proof import prove
+from unit_tests import run_unit_test, unit_test_program
 
 # Whose examples, and the tests of each program that hold them.
 VECTORS = (
@@ -34,7 +32,7 @@ VECTORS = (
     ("Twitter's IdWorker", "keys",
      ("SnowflakeLayoutTest.AgreesWithTwittersMasks",
       "ForeignSnowflakeTest.DividesTwittersWorkerByItsMasks")),
-    ("Twitter's IdWorker", "mint", ("WorkerLineTest.AgreesWithTwittersIdWorker",)),
+    ("Twitter's IdWorker", "mint", ("WorkerLineTest.RollsOverAsTwittersIdWorkerDoes",)),
     ("Discord and Instagram", "keys",
      ("ForeignSnowflakeTest.DecodesDiscordsExample",
       "ForeignSnowflakeTest.DecodesInstagramsExample")),
@@ -44,29 +42,29 @@ VECTORS = (
 )
 
 
-def run_test(program, name, report):
-    """(tests that ran, tests that passed)"""
-    report.unlink(missing_ok=True)
-    subprocess.run([program, f"--gtest_filter={name}", f"--gtest_output=json:{report}"],
-                   stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, check=False)
-    if not report.exists():
-        return 0, 0
-    tests = [test for suite in json.loads(report.read_text(encoding="utf-8"))["testsuites"]
-             for test in suite["testsuite"] if test["result"] == "COMPLETED"]
-    return len(tests), sum("failures" not in test for test in tests)
+# Published cases that do not hold here, on purpose: whose, the test of what happens instead, and
+# how it differs.
+DEVIATIONS = (
+    ("Twitter's IdWorker", "mint", "WorkerLineTest.GoesOnInItsUnitWhereTwittersIdWorkerRefuses",
+     "a clock at 1, 0, 1 gives the sequences 0, 1; 2; 3 here, and 0, 1; an error; 2 there"),
+)
 
 
 def vectors(checks, directory):
-    programs = {folder: build_target(f"{folder}_test") / "src" / folder / f"{folder}_test"
-                for folder in {folder for _, folder, _ in VECTORS}}
-    passed = 0
-    for whose, folder, names in VECTORS:
-        for name in names:
-            ran, good = run_test(programs[folder], name, directory / "report.json")
-            # A name that nobody has is no test that passed.
-            checks.that(ran == 1 and good == 1, f"{whose}: {name} ({ran} ran, {good} passed)")
-            passed += good
-    return f"{passed} tests of published examples passed"
+    programs = {folder: unit_test_program(folder) for folder in {each[1] for each in VECTORS}}
+
+    def passes(folder, name, what):
+        ran, good, _ = run_unit_test(programs[folder], name, directory / "report.json")
+        # A name that nobody has is no test that passed.
+        return checks.that(ran == 1 and good == 1, f"{what}: {name} ({ran} ran, {good} passed)")
+
+    passed = sum(passes(folder, name, whose)
+                 for whose, folder, names in VECTORS for name in names)
+    for whose, folder, name, how in DEVIATIONS:
+        passes(folder, name, f"not as {whose}")
+        checks.note(how)
+    others = ", ".join(f"one of {whose}" for whose, *_ in DEVIATIONS)
+    return f"{passed} tests of published examples passed; not followed, on purpose: {others}"
 
 
 prove("vectors", vectors)

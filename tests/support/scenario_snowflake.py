@@ -83,7 +83,7 @@ def serve_for(server, ids, seconds):
         serves_within(server, ids, 1, 10)
 
 
-def mint_many(checks, directory, *, store, threads, instances, keys):
+def mint_many(checks, directory, *, store, threads, instances, workers, keys):
     """Several processes with several threads each, on one store."""
     program = build_program("snowflake_mint")
     with contextlib.ExitStack() as stack:
@@ -98,7 +98,8 @@ def mint_many(checks, directory, *, store, threads, instances, keys):
             running.append(subprocess.Popen(
                 [program, "mint", "--store", url, "--data-dir", directory / f"data{number}"
                  if store != "sqlite" else directory / "data", "--threads", str(threads),
-                 "--keys", str(keys // instances), "--out", path], stdout=subprocess.PIPE))
+                 "--workers", str(workers), "--keys", str(keys // instances), "--out", path],
+                stdout=subprocess.PIPE))
         codes = [process.wait() for process in running]
         checks.that(not any(codes), f"{store}: {instances} processes made their ids")
         done = subprocess.run([program, "check", *files], stdout=subprocess.PIPE, check=False)
@@ -107,7 +108,10 @@ def mint_many(checks, directory, *, store, threads, instances, keys):
             path.unlink()
     checks.that(figures["ids"] == keys // instances * instances and figures["repeated"] == 0,
                 f"{store}: {figures['ids']:,} ids, {figures['repeated']} came twice")
-    return f"{store}: {figures['ids']:,} ids of {instances} × {threads} threads, 0 duplicates"
+    checks.that(figures["workers"] >= instances * workers,
+                f"of {figures['workers']} workers, {workers} at least in each process")
+    return (f"{store}: {figures['ids']:,} ids of {instances} × {threads} threads, each with "
+            f"{workers} worker ids, 0 duplicates")
 
 
 def speed(checks, directory, *, workers, seconds, least=0.95):
@@ -143,37 +147,45 @@ class ClockServer(Server):
         draft.rename(self.offset_path)
 
 
-def clock_steps(checks, directory, *, rounds):
-    """Every step while it runs, every step over a crash, and over a clean stop."""
+def clock_steps(checks, directory, *, store="sqlite", rounds):
+    """Every step while it runs, every step over a crash, and over a clean stop. A server that is
+    the store has a clock of its own, which stays right: who is ahead of it needs leave."""
     ids = Ids()
     steps = 0
     for number in range(rounds):
         for way in ("running", "crash", "stop"):
-            place = directory / f"{number}-{way}"
-            place.mkdir()
-            server = ClockServer(place)
-            with server:
+            with contextlib.ExitStack() as stack:
+                place = make_folder(directory, f"{number}-{way}")
+                flags = ()
+                if store != "sqlite":
+                    url = store_url(start_store(stack, make_folder(place, "store"), store))
+                    flags = ("--store", url, "--accept-clock-ahead")
+                server = stack.enter_context(ClockServer(place, *flags))
                 await_that(lambda: serves_within(server, ids, 1) is not None, "it makes ids")
                 for step in STEPS:
-                    if way == "crash":
-                        server.kill()
-                    elif way == "stop":
-                        server.stop()
-                    server.set_clock(step)
-                    if way != "running":
-                        server.start()
+                    clock_step(checks, server, ids, way, step)
                     steps += 1
-                    took = serves_within(server, ids, 5)
-                    checks.that(took is not None, f"{way}, {step}: it makes ids again"
-                                + (f" after {took:.2f} s" if took is not None else ""))
-                    serves_within(server, ids, 5, 10_000)
-                    if step == "+1h":
-                        check_offset(checks, ids, 3600, way)
-                    server.set_clock("+0")
-                    if way == "running":
-                        serves_within(server, ids, 5, 10_000)
-    ids.check(checks, f"{steps} steps of the clock")
-    return f"{steps} steps of the clock, {len(ids):,} ids, 0 duplicates"
+    ids.check(checks, f"{store}: {steps} steps of the clock")
+    return f"{store}: {steps} steps of the clock, {len(ids):,} ids, 0 duplicates"
+
+
+def clock_step(checks, server, ids, way, step):
+    if way == "crash":
+        server.kill()
+    elif way == "stop":
+        server.stop()
+    server.set_clock(step)
+    if way != "running":
+        server.start()
+    took = serves_within(server, ids, 5)
+    checks.that(took is not None, f"{way}, {step}: it makes ids again"
+                + (f" after {took:.2f} s" if took is not None else ""))
+    serves_within(server, ids, 5, 10_000)
+    if step == "+1h":
+        check_offset(checks, ids, 3600, way)
+    server.set_clock("+0")
+    if way == "running":
+        serves_within(server, ids, 5, 10_000)
 
 
 def check_offset(checks, ids, seconds, what):
@@ -293,29 +305,40 @@ def sleep_once(checks, directory, flags, ids, *, worker, database):
             checks.that(codes == [0, 0], f"both stop: {codes}")
 
 
-def one_ordinal(checks, directory, *, rounds):
-    """Two pods that both believe to be the third."""
+def one_ordinal(checks, directory, *, store="sqlite", rounds):
+    """Two pods that both believe to be the third, on one host or, with a server as the store, on
+    two."""
     ids = Ids()
+    with contextlib.ExitStack() as stack:
+        if store == "sqlite":
+            hosts = [(directory, shared_store(directory))] * 2
+        else:
+            url = store_url(start_store(stack, directory, store))
+            hosts = [(make_folder(directory, name), ("--store", url)) for name in ("one", "other")]
+        for number in range(rounds):
+            one_ordinal_once(checks, ids, hosts, number)
+    ids.check(checks, f"{store}: two pods with one ordinal, {rounds} times")
+    return f"{store}: one ordinal twice, {rounds} times: {len(ids):,} ids, 0 duplicates"
+
+
+def one_ordinal_once(checks, ids, hosts, number):
     env = {"POD_NAME": "keymill-3"}
-    for number in range(rounds):
-        first = Server(directory, *shared_store(directory), config=CONFIG, env=env).launch()
-        second = Server(directory, *shared_store(directory), env=env).launch()
-        with first, second:
-            workers = []
-            for server in (first, second):
-                server.await_ready()
-                checks.that(serves_within(server, ids, 5) is not None, "it makes ids")
-                workers.append(worker_of(ids.last))
-            # Both is possible, one after the other: each has its own time of that worker.
-            checks.that(3 in workers, f"round {number}: they are workers {workers}")
-            for _ in range(20):
-                serves_within(first, ids, 5, 5_000)
-                serves_within(second, ids, 5, 5_000)
-            # Gives the ordinal back for the next two.
-            codes = [first.stop(), second.stop()]
-            checks.that(codes == [0, 0], f"both stop: {codes}")
-    ids.check(checks, f"two pods with one ordinal, {rounds} times")
-    return f"one ordinal twice, {rounds} times: {len(ids):,} ids, 0 duplicates"
+    first, second = [Server(place, *flags, config=CONFIG, env=env).launch()
+                     for place, flags in hosts]
+    with first, second:
+        workers = []
+        for server in (first, second):
+            server.await_ready()
+            checks.that(serves_within(server, ids, 5) is not None, "it makes ids")
+            workers.append(worker_of(ids.last))
+        # Both is possible, one after the other: each has its own time of that worker.
+        checks.that(3 in workers, f"round {number}: they are workers {workers}")
+        for _ in range(20):
+            serves_within(first, ids, 5, 5_000)
+            serves_within(second, ids, 5, 5_000)
+        # Gives the ordinal back for the next two.
+        codes = [first.stop(), second.stop()]
+        checks.that(codes == [0, 0], f"both stop: {codes}")
 
 
 def clock_ahead(checks, directory, *, seconds=5):
@@ -343,20 +366,28 @@ def clock_ahead(checks, directory, *, seconds=5):
     return f"an hour ahead of PostgreSQL: no id in {seconds} s without accept_clock_ahead"
 
 
-def crashes(checks, directory, *, rounds, seconds_max=1.0):
-    """kill -9, and how soon it makes ids again, although its worker id is still taken."""
+def crashes(checks, directory, *, store="sqlite", rounds, seconds_max=1.0):
+    """kill -9, and how soon it makes ids again, with another worker id: its own is still taken."""
     ids = Ids()
     slowest = 0.0
     config = "keyspaces: {ids: {kind: snowflake}}\n"  # With a window of a minute.
-    with Server(directory, config=config, env={"POD_NAME": "keymill-1"}) as server:
+    with contextlib.ExitStack() as stack:
+        flags = shared_store(directory) if store == "sqlite" else [
+            "--store", store_url(start_store(stack, directory, store))]
+        server = stack.enter_context(Server(make_folder(directory, "server"), *flags,
+                                            config=config, env={"POD_NAME": "keymill-1"}))
         checks.that(serves_within(server, ids, 5) is not None, "it makes ids")
+        workers = [worker_of(ids.last)]
         for _ in range(rounds):
             server.kill()
             began = time.monotonic()
             server.start()
             took = serves_within(server, ids, 5)
             slowest = max(slowest, time.monotonic() - began if took is not None else 60.0)
-    checks.that(slowest <= seconds_max, f"back within {slowest:.2f} s after {rounds} crashes (at "
-                f"most {seconds_max:.0f})")
-    ids.check(checks, f"{rounds} crashes")
-    return f"{rounds} crashes: back within {slowest:.2f} s"
+            workers.append(worker_of(ids.last))
+    checks.that(slowest <= seconds_max, f"{store}: back within {slowest:.2f} s after {rounds} "
+                f"crashes (at most {seconds_max:.0f})")
+    checks.that(len(set(workers)) == rounds + 1, f"{store}: each time with another worker id: "
+                f"{workers}")
+    ids.check(checks, f"{store}: {rounds} crashes")
+    return f"{store}: {rounds} crashes: back within {slowest:.2f} s, each time as another worker"

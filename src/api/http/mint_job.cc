@@ -42,7 +42,8 @@ MintJob::~MintJob() {
 
 Progress MintJob::Continue(const ReplyContext& context, std::string& output) {
   // The time that a reader took for the last piece of a stream is not ours.
-  if (started_ && waiter_ == 0) deadline_ = service_.Deadline();
+  if (started_ && waiter_ == 0 && !again_) deadline_ = service_.Deadline();
+  again_ = false;
   StopWaiting();
   return format_ == KeyFormat::kStream ? Stream(context, output) : FillBody(context, output);
 }
@@ -69,6 +70,12 @@ MintJob::Wait MintJob::AwaitBlock() {
   return waiter_ == 0 ? Wait::kRetry : Wait::kParked;
 }
 
+// Others have their turn first: a blocklist may skip numbers for long.
+Progress MintJob::Again() {
+  again_ = true;
+  return Progress::kFlush;
+}
+
 Progress MintJob::FillBody(const ReplyContext& context, std::string& output) {
   const std::string_view separator = KeySeparator(format_);
   const std::uint64_t left_before = left_;
@@ -83,7 +90,7 @@ Progress MintJob::FillBody(const ReplyContext& context, std::string& output) {
     if (written.keys > 0) continue;
     if (left_ < left_before) return Progress::kFlush;  // Behind those who got nothing.
     const Wait wait = AwaitBlock();
-    if (wait == Wait::kRetry) continue;
+    if (wait == Wait::kRetry) return Again();
     if (format_ == KeyFormat::kText && !body_.empty() && !context.http10) {
       BecomeStream(context, output);
     }
@@ -107,7 +114,7 @@ Progress MintJob::Stream(const ReplyContext& context, std::string& output) {
     if (!AppendPiece(context, output)) {
       if (left_ < left_before) return Progress::kFlush;  // Behind those who got nothing.
       const Wait wait = AwaitBlock();
-      if (wait == Wait::kRetry) continue;
+      if (wait == Wait::kRetry) return Again();
       return wait == Wait::kParked ? Progress::kParked : Conclude(context, output);
     }
     deadline_ = service_.Deadline();  // A stream may take long; only standing still is limited.

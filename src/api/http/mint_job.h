@@ -63,6 +63,8 @@ class MintJob {
   bool AppendPiece(const ReplyContext& context, std::string& output);
   // The reservoir is empty: waits for a block, or leaves in verdict_ why that is no use.
   Wait AwaitBlock();
+  // There may be some again already.
+  Progress Again();
   void StopWaiting();
   // The answer when no further key can be had.
   Progress Conclude(const ReplyContext& context, std::string& output);
@@ -74,6 +76,7 @@ class MintJob {
   std::uint64_t left_;
   MonotonicTime deadline_;
   std::uint64_t waiter_ = 0;  // 0: does not wait for a block.
+  bool again_ = false;        // It did not have to wait, and has not got any yet.
   Status verdict_;
   int status_ = 200;
   bool started_ = false;  // The head of a stream has left.

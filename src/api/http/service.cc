@@ -35,6 +35,11 @@ Status LastingVerdict(mint::Keyspace& keyspace) {
     return {};
   }
   if (sealed) return {Code::kUnavailable, MovedDetail(keyspace.name())};
+  if (verdict.ok() && stats.ahead == 0 && !stats.endless) {
+    // Who asks waits in vain until a worker id is free, or the clock is right.
+    const Status waits = keyspace.DeadlineVerdict();
+    if (waits.code() == Code::kOverloaded || waits.code() == Code::kClockRegressed) verdict = waits;
+  }
   // Nothing is wrong with it: it makes keys of what callers bring.
   if (verdict.code() == Code::kInvalidArgument) return {};
   const std::string_view fixed = PublicDetail(verdict.code());
@@ -171,8 +176,8 @@ Reply Service::Explain(const std::string& keyspace, const std::string& key) {
   }
   if (!explanation.ok()) return StatusProblem(explanation.status());
   Reply reply = JsonReply(200, ExplanationJson(*explanation, key));
-  // What a DELETE may name in If-Match.
-  if (explanation->record) {
+  // What a DELETE may name in If-Match. A link has one life, and its count of followers is no name.
+  if (explanation->record && explanation->record->state != KeyState::kLink) {
     reply.headers += fmt::format("ETag: \"{}\"\r\n", explanation->record->generation);
   }
   return reply;

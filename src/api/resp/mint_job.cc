@@ -150,7 +150,7 @@ Progress MintJob::TakeKeys(std::string& output) {
     if (taken > 0) continue;
     if (keys_ > before) return Progress::kFlush;  // Behind those who got nothing.
     const Wait wait = AwaitBlock();
-    if (wait == Wait::kRetry) continue;
+    if (wait == Wait::kRetry) return Progress::kFlush;  // A blocklist may skip numbers for long.
     if (wait == Wait::kParked) return Progress::kParked;
     // What was taken is issued: better fewer keys than asked for than keys that are lost.
     if (keys_ > 0) break;
