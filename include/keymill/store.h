@@ -176,7 +176,8 @@ struct Established {
 struct RecoverReport {
   std::uint64_t next_before = 0;
   std::uint64_t next_after = 0;
-  std::uint64_t returned_burned = 0;  // Numbers in returned blocks that were given up.
+  // Numbers in returned blocks that were given up; none where the store's answer was lost.
+  std::optional<std::uint64_t> returned_burned = 0;
   Witness seen;
   // ---- Not by the store, but by whoever recovers more than numbers. ----
   std::uint64_t keys_burned = 0;  // Of a pool: keys that nobody gets any more.

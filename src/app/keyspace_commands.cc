@@ -20,6 +20,7 @@
 #include "base/utc_text.h"
 #include "keys/guess_kind.h"
 #include "mint/kinds.h"
+#include "mint/patience.h"
 
 namespace keymill::app {
 namespace {
@@ -193,11 +194,12 @@ int RunKeyspaceRetire(const KeyspaceFlags& flags) {
 }
 
 int RunRecover(const KeyspaceFlags& flags) {
-  Result<embed::Opened> opened = OpenToLook(flags.common);
+  Result<embed::Opened> opened = mint::AskPatiently([&] { return OpenToLook(flags.common); });
   if (!opened.ok()) return Fail(opened.status());
   mint::Engine& engine = *opened->engine;
   engine.AwaitSettled();  // Others may be about to object.
-  const Result<bool> quarantined = engine.QuarantineIfBehind(flags.name);
+  const auto quarantined =
+      mint::AskPatiently([&] { return engine.QuarantineIfBehind(flags.name); });
   if (!quarantined.ok()) return Fail(Describe(engine, quarantined.status(), flags.name));
   if (*quarantined) {
     // It may have been quarantined only now, or just before.
@@ -206,18 +208,20 @@ int RunRecover(const KeyspaceFlags& flags) {
     std::this_thread::sleep_for(kTestimony);
   }
   Result<RecoverReport> report = engine.Recover(flags.name);
-  if (!report.ok()) return Fail(Describe(*opened->engine, report.status(), flags.name));
+  if (!report.ok()) return Fail(Describe(engine, report.status(), flags.name));
   Say("keymill: {} is open again. Next number {} (it was {}): {} numbers were skipped, and "
       "{} that had been given back were burned.\n"
       "Every running instance of this keyspace must be restarted.\n",
       flags.name, report->next_after, report->next_before, report->next_after - report->next_before,
-      report->returned_burned);
+      report->returned_burned ? std::to_string(*report->returned_burned) : "those");
   if (report->keys_burned > 0) {
     Say("{} keys of the pool may have been handed out meanwhile, and are burned.\n",
         report->keys_burned);
   }
   if (!report->forgotten.empty()) Say("Mind: {}\n", report->forgotten);
-  return Show(*opened->engine, flags);
+  // It is recovered, whether or not the store tells now how far it has come.
+  static_cast<void>(Show(engine, flags));
+  return kExitOk;
 }
 
 int RunBounds(const BoundsFlags& flags) {

@@ -28,6 +28,8 @@ namespace {
 
 // Each call moves at most a page: longer than that, and nobody is there.
 constexpr std::chrono::seconds kCallTimeout{30};
+// For those that count or empty whole tables, which may have a hundred million rows.
+constexpr std::chrono::minutes kTableTimeout{5};
 
 // How often a store is looked at on which not everybody agrees yet.
 constexpr std::chrono::milliseconds kLook{100};
@@ -49,7 +51,7 @@ class Copy {
     if (Status held = CheckKeys(); !held.ok()) return held;
     const std::string fill = RandomHex(16);
     // Before the seal: a target that cannot be had must not cost the source.
-    if (Status begun = to_->BeginFill(identity_.store_id, fill, Deadline()); !begun.ok()) {
+    if (Status begun = to_->BeginFill(identity_.store_id, fill, TableDeadline()); !begun.ok()) {
       return begun;
     }
     if (Status sealed = from_->Seal(to_place_.location, options_.instead, Deadline());
@@ -62,6 +64,7 @@ class Copy {
     // Somebody has added a key meanwhile that this target cannot keep, however often it is tried.
     if (filled.code() == Code::kFailedPrecondition) return filled;
     if (filled.ok()) filled = Fill(fill);
+    if (lost_) return filled;  // To do the same again would be to take it from who has it now.
     if (!filled.ok()) {
       return Status(filled.code(),
                     fmt::format("{}. {} is sealed and {} is not complete: run the same command "
@@ -73,6 +76,7 @@ class Copy {
 
  private:
   [[nodiscard]] MonotonicTime Deadline() const { return clock_.Monotonic() + kCallTimeout; }
+  [[nodiscard]] MonotonicTime TableDeadline() const { return clock_.Monotonic() + kTableTimeout; }
 
   Status Open() {
     std::error_code ignored;
@@ -143,9 +147,11 @@ class Copy {
     if (Status listed = List(); !listed.ok()) return listed;
     for (const KeyspaceRecord& record : records_) {
       if (record.state == KeyspaceState::kQuarantined) {
-        return {Code::kFailedPrecondition,
-                fmt::format("keyspace {} of {} is quarantined. Run `keymill recover {}` first",
-                            record.name, report_.from, record.name)};
+        return {
+            Code::kFailedPrecondition,
+            fmt::format("keyspace {} of {} is quarantined. Run `keymill recover {} --store URL` "
+                        "first, with the URL of that store",
+                        record.name, report_.from, record.name)};
       }
       if (record.state != KeyspaceState::kSealed || options_.instead) continue;
       if (record.reason == report_.to) continue;
@@ -177,7 +183,8 @@ class Copy {
       }
       return {Code::kFailedPrecondition,
               fmt::format("keyspace {} is behind what {} has seen of it: the store went back to an "
-                          "older copy. Run `keymill recover {}` first",
+                          "older copy. Run `keymill recover {} --store URL` first, with the URL "
+                          "of the source",
                           known.name, (options_.data_dir / "witness").string(), known.name)};
     }
     return {};
@@ -232,7 +239,7 @@ class Copy {
   Result<std::uint64_t> CountKeys(const KeyspaceRecord& record) {
     KeyTable* const keys = from_->key_table();
     if (keys == nullptr) return std::uint64_t{0};
-    Result<KeyTable::Counts> counts = keys->CountKeys(record.id, Deadline());
+    Result<KeyTable::Counts> counts = keys->CountKeys(record.id, TableDeadline());
     if (!counts.ok()) return counts.status();
     std::set<std::string> over;  // A row may come twice.
     KeyTable::Query query{.state = KeyState::kNote, .rows_max = Store::kFillRowsMax};
@@ -282,13 +289,31 @@ class Copy {
       if (Status done = FillKeys(fill, record, *keys); !done.ok()) return done;
       ++report_.keyspaces;
     }
-    // Somebody may have sealed it for another target while this process stood still.
-    Result<bool> ours = IsSealedFor(*from_, report_.to);
+    // Somebody may have sealed it for another target while this process stood still, or while
+    // everything is counted.
+    if (Status ours = CheckOurs(); !ours.ok()) return ours;
+    const Status ended =
+        to_->EndFill(fill, report_.keyspaces, report_.rows, report_.keys, TableDeadline());
+    // It may be complete all the same where the reply was lost.
+    if (!ended.ok() && ended.code() != Code::kUnknownOutcome) return ended;
+    const Status ours = CheckOurs();
+    if (ours.ok()) return ended;
+    if (ours.code() != Code::kFailedPrecondition) return ended.ok() ? ours : ended;
+    // U1: there must not be two of them. One that is not complete cannot be used anyhow, and says
+    // that it cannot be sealed either.
+    const Status closed = to_->Seal(report_.from, /*instead=*/false, Deadline());
+    return closed.ok() || closed.code() == Code::kFailedPrecondition ? ours : closed;
+  }
+
+  Status CheckOurs() {
+    const Result<bool> ours = IsSealedFor(*from_, report_.to);
     if (!ours.ok()) return ours.status();
-    if (!*ours && report_.keyspaces > 0) {
-      return {Code::kFailedPrecondition, "the source was sealed for another target meanwhile"};
-    }
-    return to_->EndFill(fill, report_.keyspaces, report_.rows, report_.keys, Deadline());
+    if (*ours || report_.keyspaces == 0) return {};
+    lost_ = true;
+    return {Code::kFailedPrecondition,
+            fmt::format("{} was sealed for another target meanwhile: use that one, and throw {} "
+                        "away",
+                        report_.from, report_.to)};
   }
 
   // `is_all`: whether nothing of the keyspace follows.
@@ -346,6 +371,7 @@ class Copy {
   StoreIdentity identity_;
   std::vector<KeyspaceRecord> records_;
   CopyReport report_;
+  bool lost_ = false;  // The source was sealed for another target meanwhile.
 };
 
 }  // namespace

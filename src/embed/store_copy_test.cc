@@ -3,8 +3,10 @@
 #include "embed/store_copy.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -20,7 +22,9 @@
 namespace keymill::embed {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class StoreCopyTest : public testing::Test {
  protected:
@@ -34,6 +38,7 @@ class StoreCopyTest : public testing::Test {
                       .instead = instead},
                      SystemClock(), [this](const std::string& name, double share) {
                        progress_.push_back(name + (share == 1 ? " done" : " part"));
+                       if (on_progress_) std::exchange(on_progress_, nullptr)();
                      });
   }
 
@@ -63,7 +68,8 @@ class StoreCopyTest : public testing::Test {
 
   TempDir dir_;
   std::vector<std::string> progress_;
-  std::string keys_;  // One per line.
+  std::function<void()> on_progress_;  // Once, at the next.
+  std::string keys_;                   // One per line.
 };
 
 TEST_F(StoreCopyTest, TheCopyGoesOnWhereTheOriginalStopped) {
@@ -176,6 +182,20 @@ TEST_F(StoreCopyTest, WhatWasSealedForOneGoesNowhereElse) {
   EXPECT_EQ(other.code(), Code::kFailedPrecondition);
   EXPECT_THAT(other.status().message(), HasSubstr("--instead"));
   EXPECT_TRUE(CopyTo("sqlite:other.db", /*instead=*/true).ok()) << "it was never used";
+}
+
+// U1: of two copies that run at once, at most one comes to its end.
+TEST_F(StoreCopyTest, AnotherCopyThatBeginsInsteadEndsTheFirst) {
+  ASSERT_TRUE(Mint("sqlite:from.db", 3).ok());
+  on_progress_ = [this] { ASSERT_TRUE(CopyTo("sqlite:second.db", /*instead=*/true).ok()); };
+  const auto first = CopyTo("sqlite:first.db");
+  EXPECT_EQ(first.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(first.status().message(),
+              AllOf(HasSubstr("for another target meanwhile: use that one"),
+                    Not(HasSubstr("the same command again"))));
+  EXPECT_FALSE(Mint("sqlite:first.db", 1).ok());
+  ASSERT_TRUE(Mint("sqlite:second.db", 1).ok());
+  EXPECT_EQ(keys_, "1\n2\n3\n4\n");
 }
 
 TEST_F(StoreCopyTest, ATargetThatWasUsedCannotBeReplaced) {

@@ -432,38 +432,37 @@ void CounterKeyspace::CountReturned(bool returned) {
   ++(returned ? blocks_returned_ : blocks_burned_);
 }
 
-std::vector<CounterKeyspace::Settlement> CounterKeyspace::HeldBlocks() {
-  std::vector<Settlement> blocks;
+std::vector<CounterKeyspace::HeldEnd> CounterKeyspace::HeldEnds() {
+  std::vector<HeldEnd> ends;
   const MutexLock lock(mu_);
-  if (stopped_) return blocks;
+  if (stopped_) return ends;
   const std::uint64_t taken = reservoir_.taken();
   for (const Held& block : held_) {
-    const std::uint64_t used = block.UsedOf(taken);
-    // Of those that are used up only the newest: a store that has it still has the others.
-    if (used == block.count && &block != &held_.back()) continue;
-    blocks.push_back({block.id, block.first + std::min(used, block.count - 1), block.count - used});
+    if (block.UsedOf(taken) == block.count && &block != &held_.back()) continue;
+    ends.push_back({block.id, block.first + block.count - 1});
   }
   if (withheld_) {
     const Block& block = withheld_->block;
-    blocks.push_back({block.id, block.first, block.count});
+    ends.push_back({block.id, block.first + block.count - 1});
   }
-  return blocks;
+  return ends;
 }
 
 // An instance that was cut off while the store went back may find it ahead of all that it has seen
-// once others have gone on: but what it holds is then somebody else's, or nobody's.
+// once others have gone on: but what it holds is then somebody else's, or nobody's. The store may
+// still have the beginning of a block that grew since.
 Result<std::string> CounterKeyspace::LostHold(const Supply& supply) {
   WitnessedStore& store = supply.store;
-  for (const Settlement& block : HeldBlocks()) {
+  for (const HeldEnd& block : HeldEnds()) {
     const Result<std::optional<LedgerRow>> row =
-        store.store().FindBlock(id(), block.first_unused, store.Deadline());
+        store.store().FindBlock(id(), block.last, store.Deadline());
     if (!row.ok()) return Status(Code::kUnavailable, row.status().message());
     const bool ours = row->has_value() && (*row)->block_id == block.block_id &&
                       ((*row)->state == BlockState::kHeld || (*row)->state == BlockState::kSpent);
     if (ours) continue;
     return fmt::format(
-        "the store went back: numbers from {} on were reserved by {} and are not its own any more",
-        block.first_unused, store.instance());
+        "the store went back: numbers up to {} were reserved by {} and are not its own any more",
+        block.last, store.instance());
   }
   return std::string();
 }

@@ -111,9 +111,13 @@ class CounterKeyspace final : public Keyspace {
     std::uint64_t first_unused = 0;
     std::uint64_t unused = 0;
   };
-  // What the keyspace holds and has not handed out: the first number of each block. The newest one
-  // counts when it is used up, too, with its last number.
-  std::vector<Settlement> HeldBlocks();
+  // The last number of each block of which some has not been handed out, and of the newest one in
+  // any case: the store has those before it if it has that.
+  struct HeldEnd {
+    std::string block_id;
+    std::uint64_t last = 0;
+  };
+  std::vector<HeldEnd> HeldEnds();
   // Seals the reservoir and returns how the held blocks stand. Works once.
   std::vector<Settlement> Seal();
 

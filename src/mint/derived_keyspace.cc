@@ -71,11 +71,13 @@ Result<DerivedKeyspace::Derived> DerivedKeyspace::Derive(KeyRegister& keys,
   std::string nth_content;
   std::string nth;
   if (recipe().distinct) {
-    // A content of its own for each time: what it was, and which time it is.
+    // A content of its own for each time: what it was, and which time it is. The store may forget
+    // how many there were, and which keys they got: U1 then rests on the random part, which makes a
+    // key come again by chance only.
     nth_content = Hex(keys::IdentifyContent(content, salt));
     const Result<std::uint64_t> times = CountUp(keys, nth_content);
     if (!times.ok()) return times.status();
-    nth = std::to_string(*times);
+    nth = fmt::format("{}/{}", *times, RandomHex(16));
     content = nth_content;
     salt = nth;
   }

@@ -156,6 +156,20 @@ TEST_F(DerivedKeyspaceTest, GivesAnotherKeyEachTimeWhereItIsAskedTo) {
   EXPECT_EQ(keys.size(), 50U);
 }
 
+// U1: how often a content came is forgotten by a store that went back, and must not lead to the
+// same keys again.
+TEST_F(DerivedKeyspaceTest, AStoreThatHasForgottenHowOftenItWasGivesOtherKeys) {
+  Recipe recipe = Pages();
+  recipe.distinct = true;
+  std::set<std::string> keys;
+  for (int life = 0; life < 2; ++life) {
+    const auto engine = StartMemory();  // On a store of its own, as after the loss of all.
+    Make(*engine, recipe);
+    for (int i = 0; i < 20; ++i) keys.insert(Derive(*engine, "x").key);
+  }
+  EXPECT_EQ(keys.size(), 40U);
+}
+
 TEST_F(DerivedKeyspaceTest, MintsNothing) {
   const auto engine = StartMemory();
   Make(*engine, Pages());

@@ -333,6 +333,8 @@ class Engine {
   // Quarantines a record that is behind the witness. Whether it is quarantined now.
   Result<bool> ProbeQuarantine(const KeyspaceRecord& record);
   Result<RecoverReport> RecoverOne(const KeyspaceRecord& record);
+  // What can be told of a recovery whose answer was lost, if it took place.
+  Result<RecoverReport> RecoveredBefore(const KeyspaceRecord& record);
   Status RecoverLines(const KeyspaceRecord& keyspace);
   // What cannot be told from what was handed out is used from now on. How many keys were not.
   Result<std::uint64_t> BurnPool(const KeyspaceRecord& record);

@@ -3,6 +3,7 @@
 // How a keyspace whose store went back in time is closed, and opened again.
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "keys/recipe_text.h"
 #include "mint/code_import.h"
 #include "mint/engine.h"
+#include "mint/patience.h"
 #include "mint/worker_leases.h"
 
 namespace keymill::mint {
@@ -21,6 +23,10 @@ namespace {
 
 // Rows of one transaction.
 constexpr std::uint32_t kBurnedAtOnce = 2'000;
+
+// All blocks that are lent, and all that were given back, are burned in one step: there may be a
+// row for each that anybody borrowed in years.
+constexpr std::chrono::seconds kRecoverTimeout{30};
 
 }  // namespace
 
@@ -53,12 +59,13 @@ Result<bool> Engine::ProbeQuarantine(const KeyspaceRecord& record) {
   return probed.code() == Code::kQuarantined;
 }
 
+// Each step can be made again, so a store that is slow for a moment does not end it half-way.
 Result<RecoverReport> Engine::Recover(std::string_view name) {
   if (Status named = CheckKeyspaceName(name); !named.ok()) return named;
-  if (Result<bool> quarantined = QuarantineIfBehind(name); !quarantined.ok()) {
-    return quarantined.status();
-  }
-  Result<KeyspaceRecord> record = store_.store().FindKeyspace(name, StoreDeadline());
+  const auto looked = AskPatiently([&] { return QuarantineIfBehind(name); });
+  if (!looked.ok()) return looked.status();
+  const auto record =
+      AskPatiently([&] { return store_.store().FindKeyspace(name, StoreDeadline()); });
   if (!record.ok()) return record.status();
   // Never further: what is quarantined from now on was not prepared below.
   if (record->state != KeyspaceState::kQuarantined) {
@@ -81,27 +88,52 @@ Result<RecoverReport> Engine::Recover(std::string_view name) {
 }
 
 Result<RecoverReport> Engine::RecoverOne(const KeyspaceRecord& record) {
-  Result<Witness> floor = store_.Witnessed(record.id);
+  const auto floor = AskPatiently([&] { return store_.Witnessed(record.id); });
   if (!floor.ok()) return floor.status();
-  Result<RecoverReport> report = store_.store().Recover(record.id, *floor, StoreDeadline());
+  bool lost = false;  // An answer of the store; not what was written, perhaps.
+  Result<RecoverReport> report = AskPatiently([&] {
+    const MonotonicTime deadline = clock_.Monotonic() + kRecoverTimeout;
+    Result<RecoverReport> answer = store_.store().Recover(record.id, *floor, deadline);
+    if (lost && answer.code() == Code::kFailedPrecondition) return RecoveredBefore(record);
+    lost = lost || answer.code() == Code::kUnknownOutcome;
+    return answer;
+  });
   if (!report.ok()) return report;
-  if (Status kept = store_.Record(record.id, record.name, report->seen); !kept.ok()) return kept;
+  const Status kept =
+      AskPatiently([&] { return store_.Record(record.id, record.name, report->seen); });
+  if (!kept.ok()) return kept;
   return report;
 }
 
+Result<RecoverReport> Engine::RecoveredBefore(const KeyspaceRecord& record) {
+  const Result<KeyspaceRecord> now = store_.store().FindKeyspace(record.name, StoreDeadline());
+  if (!now.ok()) return now.status();
+  if (now->id != record.id || now->state != KeyspaceState::kOpen) {
+    return Status(
+        Code::kFailedPrecondition,
+        fmt::format("recover {}: somebody else has changed it meanwhile; look at `keymill "
+                    "keyspace show {}`",
+                    record.name, record.name));
+  }
+  return RecoverReport{.next_before = record.next,
+                       .next_after = now->next,
+                       .returned_burned = std::nullopt,
+                       .seen = {now->rev, now->next}};
+}
+
 Status Engine::RecoverLines(const KeyspaceRecord& keyspace) {
-  Result<std::vector<KeyspaceRecord>> lines = LinesOf(keyspace.name);
+  const auto lines = AskPatiently([&] { return LinesOf(keyspace.name); });
   if (!lines.ok()) return lines.status();
   std::set<std::string> ids;
   for (const KeyspaceRecord& line : *lines) {
     ids.insert(line.id);
-    Result<bool> quarantined = ProbeQuarantine(line);
+    const auto quarantined = AskPatiently([&] { return ProbeQuarantine(line); });
     if (!quarantined.ok()) return quarantined.status();
     if (!*quarantined) continue;
     if (Result<RecoverReport> done = RecoverOne(line); !done.ok()) return done.status();
   }
   std::map<std::string, std::uint64_t> lost;  // By name, and until when they were used.
-  const Result<std::vector<WitnessFile::Sighting>> recalled = store_.Recall();
+  const auto recalled = AskPatiently([&] { return store_.Recall(); });
   if (!recalled.ok()) return recalled.status();
   for (const WitnessFile::Sighting& seen : *recalled) {
     if (!IsWorkerLine(seen.name) || KeyspaceOfLine(seen.name) != keyspace.name) continue;
@@ -114,19 +146,20 @@ Status Engine::RecoverLines(const KeyspaceRecord& keyspace) {
     const std::uint64_t next = each.second;
     const auto found = std::find_if(lines->begin(), lines->end(),
                                     [&](const KeyspaceRecord& line) { return line.name == name; });
-    if (found == lines->end()) {
-      // It begins again above all that was seen of it.
-      Result<KeyspaceRecord> made =
-          store_.store().CreateKeyspace(NewWorkerLine(keyspace, name, next), StoreDeadline());
-      if (!made.ok()) return made.status();
-    } else if (!IsRecovered(*found, next)) {
-      // Somebody who has seen less of it has made it anew.
-      Status closed =
-          store_.store().Quarantine(found->id, "it was made anew below time that was used before",
-                                    {found->rev, next}, StoreDeadline());
-      if (!closed.ok()) return closed;
-      if (Result<RecoverReport> done = RecoverOne(*found); !done.ok()) return done.status();
-    }
+    // One that is not there begins again above all that was seen of it.
+    const auto line = AskPatiently([&]() -> Result<KeyspaceRecord> {
+      if (found != lines->end()) return *found;
+      return store_.store().CreateKeyspace(NewWorkerLine(keyspace, name, next), StoreDeadline());
+    });
+    if (!line.ok()) return line.status();
+    if (IsRecovered(*line, next)) continue;
+    // Somebody who has seen less of it has made it anew.
+    const Status closed = AskPatiently([&] {
+      return store_.store().Quarantine(line->id, "it was made anew below time that was used before",
+                                       {line->rev, next}, StoreDeadline());
+    });
+    if (!closed.ok()) return closed;
+    if (Result<RecoverReport> done = RecoverOne(*line); !done.ok()) return done.status();
   }
   return {};
 }
@@ -150,12 +183,15 @@ Result<std::uint64_t> Engine::BurnPool(const KeyspaceRecord& record) {
       recipe.expires_s == 0 ? 0 : now_ms + static_cast<std::int64_t>(recipe.expires_s) * 1'000;
   std::uint64_t burned = 0;
   for (;;) {
-    const Result<KeyTable::Taken> taken = keys.Take(keyspace, {.count = kBurnedAtOnce,
-                                                               .to = KeyState::kUsed,
-                                                               .instance = {},
-                                                               .token = RandomHex(16),
-                                                               .at_ms = now_ms,
-                                                               .expires_at_ms = end_ms});
+    // What was taken without an answer is used as well, only not counted.
+    const auto taken = AskPatiently([&] {
+      return keys.Take(keyspace, {.count = kBurnedAtOnce,
+                                  .to = KeyState::kUsed,
+                                  .instance = {},
+                                  .token = RandomHex(16),
+                                  .at_ms = now_ms,
+                                  .expires_at_ms = end_ms});
+    });
     if (taken.code() == Code::kExhausted) break;
     if (!taken.ok()) return taken.status();
     burned += taken->keys.size();
@@ -163,13 +199,14 @@ Result<std::uint64_t> Engine::BurnPool(const KeyspaceRecord& record) {
   // Repeating these does no harm: what has changed does not match any more.
   const auto burn = [&](const KeyMatch& match, std::uint32_t lives) -> Result<std::uint64_t> {
     for (std::uint64_t rows = 0;;) {
-      const Result<std::vector<KeyRow>> changed =
-          keys.Change(keyspace, {.match = match,
-                                 .to = KeyState::kUsed,
-                                 .at_ms = now_ms,
-                                 .expires_at_ms = end_ms,
-                                 .generations = lives,
-                                 .rows_max = kBurnedAtOnce});
+      const auto changed = AskPatiently([&] {
+        return keys.Change(keyspace, {.match = match,
+                                      .to = KeyState::kUsed,
+                                      .at_ms = now_ms,
+                                      .expires_at_ms = end_ms,
+                                      .generations = lives,
+                                      .rows_max = kBurnedAtOnce});
+      });
       if (!changed.ok()) return changed.status();
       if (changed->empty()) return rows;
       rows += changed->size();
@@ -202,7 +239,7 @@ Status Engine::RaiseGenerations(KeyRegister& keys, const Keyspace& keyspace, std
                                 std::int64_t end_ms) {
   KeyTable::Query query{.state = KeyState::kUsed, .until_ms = now_ms, .rows_max = kBurnedAtOnce};
   do {
-    Result<KeyTable::Page> page = keys.List(keyspace, query);
+    auto page = AskPatiently([&] { return keys.List(keyspace, query); });
     if (!page.ok()) return page.status();
     KeyMatch match{.state = KeyState::kUsed, .since_until_ms = now_ms - 1};
     for (KeyRow& row : page->rows) {
@@ -212,12 +249,14 @@ Status Engine::RaiseGenerations(KeyRegister& keys, const Keyspace& keyspace, std
     query.cursor = std::move(page->cursor);
     if (match.keys.empty()) continue;
     // Repeated, it finds nothing of what it has changed: those are used since now.
-    const Result<std::vector<KeyRow>> changed = keys.Change(keyspace, {.match = std::move(match),
-                                                                       .to = KeyState::kUsed,
-                                                                       .at_ms = now_ms,
-                                                                       .expires_at_ms = end_ms,
-                                                                       .generations = 1,
-                                                                       .rows_max = kBurnedAtOnce});
+    const auto changed = AskPatiently([&] {
+      return keys.Change(keyspace, {.match = match,
+                                    .to = KeyState::kUsed,
+                                    .at_ms = now_ms,
+                                    .expires_at_ms = end_ms,
+                                    .generations = 1,
+                                    .rows_max = kBurnedAtOnce});
+    });
     if (!changed.ok()) return changed.status();
   } while (!query.cursor.empty());
   return {};
@@ -233,7 +272,11 @@ std::string Engine::ForgottenBy(const KeyspaceRecord& record) {
         "keys that were made and handed out in the time that the store has lost are not known any "
         "more: a fill may, by chance, make one of them again. ";
   }
-  if (recipe->kind == Kind::kDerived) {
+  if (recipe->kind == Kind::kDerived && recipe->distinct) {
+    forgotten =
+        "keys that were derived in the time that the store has lost are not known any more: one of "
+        "them may, by chance, be given again. ";
+  } else if (recipe->kind == Kind::kDerived) {
     forgotten =
         "content that was derived in the time that the store has lost is forgotten: its keys may "
         "be given to other content. ";
@@ -249,7 +292,9 @@ std::string Engine::ForgottenBy(const KeyspaceRecord& record) {
     forgotten +=
         "Links that were made in the time that the store has lost lead nowhere: make them again. ";
   }
-  if (!counts.ok() || counts->at(static_cast<std::size_t>(KeyState::kNote)) > 0) {
+  // Of derived keys the notes count how often a content came.
+  const bool notes = !counts.ok() || counts->at(static_cast<std::size_t>(KeyState::kNote)) > 0;
+  if (notes && recipe->kind != Kind::kDerived) {
     forgotten +=
         "Requests with an Idempotency-Key in that time are forgotten: a retry gets other keys. ";
   }

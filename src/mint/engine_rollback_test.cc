@@ -295,6 +295,46 @@ TEST_F(EngineRollbackTest, RecoverKnowsWhatTheRunningEngineSawEvenWithoutAFile) 
   EXPECT_GT(report->next_after, last);
 }
 
+// Whoever recovers has trouble enough: the machine is busy, perhaps because of that.
+TEST_F(EngineRollbackTest, RecoverAsksAStoreAgainThatIsSlowForAMoment) {
+  const auto engine = StartFaulty(Options());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
+  MintNumbers(*engine, keyspace, 10);
+  ASSERT_TRUE(memory_->Quarantine(keyspace.id(), "test", {}, clock_.Monotonic()).ok());
+  const Faults::Fault slow{{Code::kUnavailable, "injected"}};
+  faults_->give_back = {slow};
+  faults_->find = {slow, slow};
+  faults_->recover = {slow, slow, slow, slow};
+  const auto report = engine->Recover("k");
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->returned_burned, 0U);
+
+  ASSERT_TRUE(memory_->Quarantine(keyspace.id(), "test", {}, clock_.Monotonic()).ok());
+  faults_->recover.assign(5, slow);
+  EXPECT_EQ(engine->Recover("k").code(), Code::kUnavailable) << "not for ever";
+}
+
+TEST_F(EngineRollbackTest, ARecoveryWhoseAnswerWasLostIsFoundToHaveTakenPlace) {
+  const auto engine = StartFaulty(Options());
+  CounterKeyspace& keyspace = Create(*engine, Orders());
+  MintNumbers(*engine, keyspace, 10);
+  const Status unknown(Code::kUnknownOutcome, "injected");
+  for (const Faults::When when : {Faults::When::kBefore, Faults::When::kAfter}) {
+    ASSERT_TRUE(memory_->Quarantine(keyspace.id(), "test", {}, clock_.Monotonic()).ok());
+    const std::uint64_t before = memory_->FindKeyspace("k", clock_.Monotonic())->next;
+    faults_->recover = {{unknown, when}, {{Code::kUnavailable, "injected"}}};
+    const auto report = engine->Recover("k");
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    const auto record = memory_->FindKeyspace("k", clock_.Monotonic());
+    EXPECT_EQ(record->state, KeyspaceState::kOpen);
+    EXPECT_EQ(report->next_before, before);
+    EXPECT_EQ(report->next_after, record->next);
+    EXPECT_EQ(report->seen.rev, record->rev);
+    EXPECT_EQ(report->returned_burned.has_value(), when == Faults::When::kBefore);
+  }
+  EXPECT_EQ(engine->Recover("k").code(), Code::kFailedPrecondition) << "nothing is left to do";
+}
+
 // Another process reserves between our look at the store and our look at the witness that
 // both share. Nothing went back.
 TEST_F(EngineRollbackTest, AWitnessThatMovesOnDuringALookIsNoRollback) {
@@ -309,6 +349,34 @@ TEST_F(EngineRollbackTest, AWitnessThatMovesOnDuringALookIsNoRollback) {
   EXPECT_TRUE(keyspace.Verdict().ok()) << keyspace.Verdict().message();
   EXPECT_EQ(keyspace.Take(1).count, 1U);
   EXPECT_TRUE(of_other.Verdict().ok());
+}
+
+// S4: it was cut off while the store went back and others went on, as far as it knows or further.
+// What the copy has of its newest block is its own still; what the copy lacks is somebody else's.
+TEST_F(EngineRollbackTest, TheRestOfABlockIsNotItsOwnBecauseTheBeginningIs) {
+  faults_->timeline = faults_->agreed = "a";
+  const auto engine =
+      Start(Options(), std::make_unique<FaultyStore>(OpenSqlite(), faults_), nullptr);
+  CounterKeyspace& keyspace = Create(*engine, Orders());
+  std::uint64_t last = MintNumbers(*engine, keyspace, 10).back();
+  Backup();
+  const std::uint64_t copied = Record().next;
+  while (Record().next == copied) last = MintNumbers(*engine, keyspace, 1).back();
+  ASSERT_LT(last + 1, copied) << "its next number is in the copy";
+
+  const KeyspaceRecord seen = Record();
+  RestoreByRename();
+  const auto other = Start(Options(), OpenSqlite(), nullptr);
+  CounterKeyspace& of_other = Create(*other, Orders());
+  while (Record().rev < seen.rev || Record().next < seen.next) MintNumbers(*other, of_other, 1);
+
+  faults_->instead = OpenSqlite();
+  faults_->timeline = faults_->agreed = "b";
+  clock_.Advance(engine->options().watch_interval);
+  engine->StepForTest();
+  EXPECT_EQ(keyspace.Verdict().code(), Code::kQuarantined);
+  EXPECT_EQ(keyspace.Take(1).count, 0U);
+  EXPECT_EQ(Record().state, KeyspaceState::kQuarantined);
 }
 
 }  // namespace

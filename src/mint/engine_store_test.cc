@@ -439,6 +439,19 @@ TEST_F(EngineStoreTest, AnUnsafeStoreIsRefusedAtTheStart) {
   EXPECT_THAT(opened.status().message(), HasSubstr("ALTER SYSTEM SET fsync = on"));
 }
 
+TEST_F(EngineStoreTest, WhatMendsItselfIsAReasonToTryAgain) {
+  StoreFinding rewrite = kFsyncOff;
+  rewrite.passes = true;
+  faults_->findings = {rewrite};
+  const auto open = [&] {
+    return Engine::Open(Options(), std::make_unique<FaultyStore>(memory_, faults_), nullptr,
+                        clock_);
+  };
+  EXPECT_EQ(open().code(), Code::kUnavailable);
+  faults_->findings.clear();
+  EXPECT_TRUE(open().ok());
+}
+
 TEST_F(EngineStoreTest, WhoOnlyLooksIsNotRefused) {
   faults_->findings = {kFsyncOff};
   EngineOptions options = Options();

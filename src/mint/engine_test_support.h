@@ -41,6 +41,7 @@ struct Faults {
   std::deque<Fault> reserve;
   std::deque<Fault> give_back;
   std::deque<Fault> quarantine = {};
+  std::deque<Fault> recover = {};
   std::deque<Fault> list;
   std::deque<Fault> find;
   std::deque<Fault> add_keys = {};
@@ -249,7 +250,8 @@ class FaultyStore final : public Store {
   }
   Result<RecoverReport> Recover(std::string_view keyspace_id, const Witness& floor,
                                 MonotonicTime deadline) override {
-    return below().Recover(keyspace_id, floor, deadline);
+    return faults_->CallOrFail(faults_->recover,
+                               [&] { return below().Recover(keyspace_id, floor, deadline); });
   }
   Status AgreeOnTimeline(std::string_view timeline, MonotonicTime deadline) override {
     if (timeline == faults_->timeline) faults_->agreed = timeline;

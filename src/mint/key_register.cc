@@ -7,14 +7,13 @@
 #include <fmt/format.h>
 
 #include "mint/keyspace.h"
+#include "mint/patience.h"
 
 namespace keymill::mint {
 namespace {
 
 // How often a call whose outcome is unknown is made in all.
 constexpr int kAttempts = 3;
-// The same of a batch job's, while the store is not there.
-constexpr int kPatientAttempts = 5;
 
 Status NoKeyTable() {
   return {Code::kFailedPrecondition,

@@ -228,7 +228,8 @@ Status CheckSealTarget(std::string_view present, std::string_view moved_to, bool
 Status CheckSealable(const KeyspaceRecord& record) {
   if (record.state != KeyspaceState::kQuarantined) return {};
   return {Code::kFailedPrecondition,
-          fmt::format("seal the store: keyspace {} is quarantined. Run `keymill recover {}` first",
+          fmt::format("seal the store: keyspace {} is quarantined. Run `keymill recover {} --store "
+                      "URL` first, with the URL of this store",
                       record.name, record.name)};
 }
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from keymill_process import built_stores, test_scale
 from proof import ScenarioTest
 from scenario_old_copy import (NOTICE_SECONDS, STORES, frozen_too_long, moved_at_once, old_copy,
-                               seen_by_both, seen_by_one, seen_by_the_dead)
+                               other_kinds, seen_by_both, seen_by_one, seen_by_the_dead)
 
 
 class OldCopy(ScenarioTest):
@@ -26,7 +26,6 @@ class OldCopy(ScenarioTest):
         self.put_back("sqlite", seen_by_the_dead)
 
 
-
 def add_tests():
     """The hardest case on each store that this build knows."""
     for store in STORES:
@@ -37,7 +36,11 @@ def add_tests():
         OldCopy.test_a_copy_that_is_moved_before_anybody_could_object = (
             lambda self: self.run_scenario(moved_at_once, store="redis"))
         OldCopy.test_an_instance_that_was_frozen_for_too_long_notices_afterwards = (
-            lambda self: self.run_scenario(frozen_too_long, store="redis"))
+            lambda self: self.run_scenario(frozen_too_long, store="redis", drained=True))
+        OldCopy.test_so_does_one_that_holds_a_block_of_which_the_copy_has_the_beginning = (
+            lambda self: self.run_scenario(frozen_too_long, store="redis", drained=False))
+        OldCopy.test_ids_and_keys_of_pools_do_not_come_again_either = (
+            lambda self: self.run_scenario(other_kinds, store="redis"))
 
 
 add_tests()

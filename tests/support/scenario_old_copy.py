@@ -7,11 +7,13 @@ then that tail is used: in the copy no number is missing, only revisions are.
 """
 
 import contextlib
+import itertools
 import os
 import pathlib
 import shutil
 import signal
 import tempfile
+import time
 
 from fleet import SMALL_BLOCKS, Fleet
 from in_flight import awaits_store
@@ -276,9 +278,24 @@ def moved_at_once(checks, directory, *, store):
     return found["keys"]
 
 
-def frozen_too_long(checks, directory, *, store):
-    """Whoever could tell is frozen for longer than anybody waits, and holds nothing. The others may
-    have repeated its keys by then; it must notice all the same, and a recovery repeats no more."""
+def mint_until_it_grows(history, server):
+    """Key by key, until it has reserved another block: its next numbers are of an earlier one."""
+    def reserved():
+        return server.metric("keymill_blocks_reserved_total", keyspace="default")
+
+    before = reserved()
+
+    def grown():
+        history.mint(server, 1 / BLOCK)
+        return reserved() > before
+
+    await_that(grown, "it reserves ahead")
+
+
+def frozen_too_long(checks, directory, *, store, drained):
+    """Whoever could tell is frozen for longer than anybody waits. It holds nothing, or a block of
+    which the copy has the beginning. The others may have repeated its keys by then; it must notice
+    all the same, and a recovery repeats no more."""
     with contextlib.ExitStack() as stack:
         history = History(stack, directory, store)
         one, other = history.one, history.other
@@ -287,10 +304,14 @@ def frozen_too_long(checks, directory, *, store):
         freeze_idle(other, history.store)
         history.mint(one, 3)
         history.take_copy()
-        history.mint(one, 20)
+        if drained:
+            history.mint(one, 20)
+        else:
+            mint_until_it_grows(history, one)
 
         def drain_and_freeze():
-            history.drain(one)
+            if drained:
+                history.drain(one)
             freeze_idle(one, history.store)
 
         history.store.put_back((), [other], drain_and_freeze)
@@ -298,7 +319,8 @@ def frozen_too_long(checks, directory, *, store):
         one.signal(signal.SIGCONT)
         waited = await_seconds(lambda: history.stopped(one) and history.stopped(other),
                                NOTICE_SECONDS)
-        checks.that(waited is not None, f"{store}, frozen too long: all stop "
+        holding = "holding nothing" if drained else "holding a block"
+        checks.that(waited is not None, f"{store}, frozen too long, {holding}: all stop "
                     f"{'in vain' if waited is None else f'{waited:.2f} s'} after it is back")
         done = history.recover(other)
         checks.that(done.returncode == 0, f"recover exits with {done.returncode}")
@@ -315,13 +337,66 @@ def frozen_too_long(checks, directory, *, store):
     return len(keys), repeated
 
 
+def other_kinds(checks, directory, *, store):
+    """Time for ids went back as well, and where the store can have a pool, keys that were taken are
+    available again."""
+    kinds = ("ids",) if store == "etcd" else ("ids", "codes")
+    with contextlib.ExitStack() as stack:
+        history = History(stack, directory, store)
+        servers = history.fleet.servers
+        keys = {kind: [] for kind in kinds}
+
+        def ask(server, kind):
+            answer = server.ask("POST", f"/v1/keyspaces/{kind}/keys?count={BLOCK}")
+            if answer.status == 200:
+                keys[kind] += answer.json["keys"]
+            return answer
+
+        def mint_for(seconds):
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                for server, kind in itertools.product(servers, kinds):
+                    await_that(lambda: ask(server, kind).status == 200, f"{kind} are minted")
+
+        def stopped(server, kind):
+            answer = ask(server, kind)
+            return answer.status == 503 and answer.json["type"].endswith("keyspace-quarantined")
+
+        if "codes" in kinds:
+            servers[0].ask("PUT", "/v1/keyspaces/codes", {"kind": "pool"})
+        mint_for(1)
+        history.take_copy()
+        mint_for(3)  # Until every window of time and every batch of keys is a later one.
+        for server in servers:
+            history.mint(server, 5)
+        history.put_back()
+        waited = await_seconds(lambda: all(stopped(server, kind) for server, kind in
+                                           itertools.product(servers, kinds)), NOTICE_SECONDS)
+        checks.that(waited is not None, f"{store}, {' and '.join(kinds)}: all stop "
+                    f"{'in vain' if waited is None else f'after {waited:.2f} s'}")
+        done = [run_keymill("recover", kind, "--store", history.store.url,
+                            cwd=history.other.directory) for kind in ("default", *kinds)]
+        checks.that(not any(each.returncode for each in done), "recover of each exits with "
+                    f"{[(each.returncode, each.stderr.splitlines()[-1:]) for each in done]}")
+        for server in servers:
+            server.stop()
+            server.start()
+        mint_for(3)
+        for kind, got in keys.items():
+            checks.that(len(set(got)) == len(got), f"{store}: {len(got):,} {kind}, "
+                        f"{len(got) - len(set(got))} came twice")
+    return sum(map(len, keys.values()))
+
+
 def old_copies(checks, directory, *, stores, rounds):
     """Every case on every store, `rounds` times."""
     directory.chmod(0o755)  # Some servers run as users of their own.
     total, slowest, count = 0, 0, 0
-    frozen, repeated = 0, 0
+    frozen, repeated, others = 0, 0, 0
     for _ in range(rounds):
         for store in stores:
+            with tempfile.TemporaryDirectory(dir=directory) as folder:
+                others += other_kinds(checks, pathlib.Path(folder), store=store)
             for case in CASES:
                 with tempfile.TemporaryDirectory(dir=directory) as folder:
                     keys, waited = old_copy(checks, pathlib.Path(folder), store=store, case=case)
@@ -329,11 +404,15 @@ def old_copies(checks, directory, *, stores, rounds):
             if store != "sqlite":  # Its file shares its directory with whoever has seen more.
                 with tempfile.TemporaryDirectory(dir=directory) as folder:
                     total += moved_at_once(checks, pathlib.Path(folder), store=store)
-                with tempfile.TemporaryDirectory(dir=directory) as folder:
-                    keys, twice = frozen_too_long(checks, pathlib.Path(folder), store=store)
-                count, frozen = count + 1, frozen + 1
-                total, repeated = total + keys, repeated + twice
+                count += 1
+                for drained in (True, False):
+                    with tempfile.TemporaryDirectory(dir=directory) as folder:
+                        keys, twice = frozen_too_long(checks, pathlib.Path(folder), store=store,
+                                                      drained=drained)
+                    frozen += 1
+                    total, repeated = total + keys, repeated + twice
     return (f"{count} old copies put back in {len(stores)} stores: everybody stops within "
             f"{slowest:.2f} s, and goes on after recover, 0 duplicates; {frozen} more while the "
             f"one that knew was frozen for longer than the others wait: {repeated:,} keys came "
-            f"twice before it was back, 0 after recover; {total:,} keys")
+            f"twice before it had noticed, 0 after recover; {total:,} keys; {others:,} ids and "
+            f"keys of pools over {rounds * len(stores)} more, 0 duplicates")

@@ -205,11 +205,13 @@ class MemoryStore final : public Store, private MemoryKeyspaces {
                          .next_after = 0,
                          .returned_burned = 0,
                          .seen = RecoveredWitness(record, floor)};
+    std::uint64_t burned = 0;
     for (auto& [first, row] : entry->ledger) {
       if (row.state != BlockState::kReturned && row.state != BlockState::kLent) continue;
-      if (row.state == BlockState::kReturned) report.returned_burned += row.count;
+      if (row.state == BlockState::kReturned) burned += row.count;
       row.state = BlockState::kBurned;
     }
+    report.returned_burned = burned;
     if (const auto lost = LostRow(record, report.seen, clock_.WallMs())) {
       entry->ledger[lost->first] = *lost;
     }
