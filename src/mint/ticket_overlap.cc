@@ -17,9 +17,16 @@ namespace {
 
 constexpr std::size_t kOffsetsTold = 8;
 
+// Whether keys of the two can be equally long: one that grows (length 0) comes to every length, and
+// writes 1001 as one of four symbols does.
+bool LengthsMeet(const Recipe& a, const Recipe& b) {
+  return a.length == b.length || a.length == 0 || b.length == 0;
+}
+
 // As a ticket's text has it.
 bool SameFormat(const Recipe& a, const Recipe& b) {
-  return a.counter == b.counter && a.length == b.length && a.prefix == b.prefix &&
+  // Symbols that are those of a named alphabet have its name here.
+  return a.counter == b.counter && LengthsMeet(a, b) && a.prefix == b.prefix &&
          a.check == b.check &&
          keys::CanonicalRecipe(a).alphabet == keys::CanonicalRecipe(b).alphabet;
 }

@@ -21,10 +21,10 @@ struct Ticket {
   Recipe recipe;
 };
 
-// Whether the two have one format and numbers in common. One format is: the same counter,
-// alphabet, length, prefix and check symbol, in whatever spelling; then a key of one can look like
-// a key of the other. They have numbers in common when their offsets are congruent modulo the
-// greatest common divisor of their strides.
+// Whether the two have one format and numbers in common. One format is: the same counter, alphabet,
+// length, prefix and check symbol, in whatever spelling, and a length of 0 is every length; then a
+// key of one can look like a key of the other. They have numbers in common when their offsets are
+// congruent modulo the greatest common divisor of their strides.
 bool TicketsMeet(const Recipe& a, const Recipe& b);
 
 // The tickets among `records` that are not retired.

@@ -69,6 +69,34 @@ TEST(TicketOverlapTest, AnotherFormatNeverMeets) {
   EXPECT_FALSE(TicketsMeet(one, DefaultRecipe(Kind::kShuffled)));
 }
 
+// Both give 1001.
+TEST(TicketOverlapTest, OneThatGrowsMeetsEveryLength) {
+  const Recipe grows = Every(2, 1);
+  Recipe four = grows;
+  four.length = 4;
+  EXPECT_TRUE(TicketsMeet(grows, four));
+  EXPECT_TRUE(TicketsMeet(four, grows));
+  Recipe five = grows;
+  five.length = 5;
+  EXPECT_FALSE(TicketsMeet(four, five));
+  four.offset = 2;
+  EXPECT_FALSE(TicketsMeet(grows, four));
+  four.offset = 1;
+  four.prefix = "x_";
+  EXPECT_FALSE(TicketsMeet(grows, four));
+}
+
+TEST(TicketOverlapTest, AlphabetsCompareByTheirSymbols) {
+  const Recipe named = Every(2, 1);
+  Recipe spelt = named;
+  spelt.alphabet = "0123456789";
+  spelt.length = 4;
+  EXPECT_TRUE(TicketsMeet(named, spelt));
+  EXPECT_TRUE(TicketsMeet(spelt, named));
+  spelt.alphabet = "1234567890";
+  EXPECT_FALSE(TicketsMeet(named, spelt)) << "the same number is another text";
+}
+
 TEST(TicketOverlapTest, NamesTheOtherAndWhatIsFree) {
   const std::vector<Ticket> others = {{"odd", Every(4, 1)}, {"next", Every(8, 2)}};
   EXPECT_TRUE(CheckTickets("k", Every(4, 3), others).ok());
@@ -139,6 +167,10 @@ TEST_F(TicketEngineTest, ASecondOneThatWouldMeetIsRefused) {
   }
   EXPECT_EQ(engine->Describe("more").code(), Code::kNotFound);
   EXPECT_FALSE(engine->Create("odd", Every(2, 1))->fresh);
+  Recipe padded = Every(2, 1);
+  padded.length = 4;
+  padded.alphabet = "0123456789";
+  EXPECT_EQ(engine->Create("more", padded).code(), Code::kFailedPrecondition);
   Recipe other = Every(4, 3);
   other.prefix = "x";
   EXPECT_TRUE(engine->Create("more", other).ok());
