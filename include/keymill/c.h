@@ -73,6 +73,16 @@ typedef struct keymill_options {
   uint32_t timeout_ms;  // The longest wait for a key when no block is at hand. Default: 2000.
   int never_create;     // Not 0: a missing database is an error instead of being created.
   int log;              // Not 0: messages go to stderr. One log per process.
+  // Of keyspaces of kind snowflake: the worker id that ids are made with, and no other. Read during
+  // keymill_open only. Default: one that is free, by preference the pod's ordinal.
+  const uint32_t* worker_id;
+  int32_t pool_low;        // Of keyspaces of kind pool: with fewer available keys, up to 10^9, new
+                           // ones are made. -1: never. Default: 10,000.
+  int accept_clock_ahead;  // Not 0: ids of kind snowflake are made although this machine's clock is
+                           // more than 10 minutes ahead of the store's.
+  // Why a store is used although it can lose what it has acknowledged, and would then give keys
+  // twice: one line of up to 200 bytes, which goes to the log. Default: such a store is refused.
+  const char* accept_unsafe_store;
 } keymill_options;
 
 // Opens a store, or creates it where none was, and sets *mill. On failure *mill is NULL.
@@ -104,6 +114,10 @@ keymill_code keymill_create(keymill_mill* mill, const char* keyspace, const char
 //   KEYMILL_NOT_FOUND         no such keyspace.
 //   KEYMILL_EXHAUSTED         it has no keys left.
 //   KEYMILL_QUARANTINED       its store went back in time; an operator must look.
+//   KEYMILL_OVERLOADED        others use the worker id that was asked for, or every one; or too
+//                             many callers wait. Try again later.
+//   KEYMILL_CLOCK_REGRESSED   of a snowflake: the clock went back, or is wrong; the message says
+//                             how.
 //   KEYMILL_UNAVAILABLE, KEYMILL_DEADLINE_EXCEEDED  no key could be had in time; try again.
 keymill_code keymill_next(keymill_mill* mill, const char* keyspace, char* key, size_t key_size);
 
@@ -122,8 +136,26 @@ size_t keymill_keys_count(const keymill_keys* keys);
 const char* keymill_keys_get(const keymill_keys* keys, size_t index);
 void keymill_keys_free(keymill_keys* keys);
 
-// ---- Keys that the store remembers one by one. With a store that cannot (etcd), these three give
-// KEYMILL_FAILED_PRECONDITION. ----
+// Room for what keymill_explain writes, with its NUL.
+#define KEYMILL_EXPLANATION_SIZE 1024
+
+// Writes what is known of a key, as words with values in the order of these lines; all but state
+// and kind may be missing:
+//   "state=reserved number=4202497 time_ms=1735689601001 worker=2 sequence=1 kind=snowflake
+//    since_ms=1735689601001 expires_at_ms=1767225601001 generation=0 instance=host/77/5a1c
+//    owner=Ada Lovelace"
+// in one line, with one space between any two. The state is issued, reserved, unknown or alias;
+// Mill::Explanation in keymill.h says what each means, and what the others are. An owner may hold
+// any characters: all that follows "owner=" is one. Asks the store. On failure text[0] is NUL.
+//   KEYMILL_INVALID_ARGUMENT  text_size is below KEYMILL_EXPLANATION_SIZE.
+//   KEYMILL_NOT_FOUND         no such keyspace, or nobody can have got this key from it; the
+//                             message says which.
+//   KEYMILL_UNAVAILABLE       the store cannot be reached now; try again.
+keymill_code keymill_explain(keymill_mill* mill, const char* keyspace, const char* key, char* text,
+                             size_t text_size);
+
+// ---- Keys that the store remembers one by one. With a store that cannot (etcd), keymill_claim is
+// KEYMILL_FAILED_PRECONDITION, and so is keymill_create of the kinds that the others are for. ----
 
 // Claims `alias`, a key of the caller's own choice, for `owner`, who may claim it again. `owner`
 // may be NULL: then nobody can.
@@ -148,6 +180,18 @@ keymill_code keymill_derive(keymill_mill* mill, const char* keyspace, const char
 //   KEYMILL_INVALID_ARGUMENT  the keyspace is of another kind.
 //   KEYMILL_EXHAUSTED         most keys that there can be are there; what could be added was.
 keymill_code keymill_fill_pool(keymill_mill* mill, const char* keyspace, uint64_t count);
+
+// Gives a key back that its owner needs no more, to a keyspace of kind pool with recycle=true: it
+// becomes available again after the recipe's quarantine_s. `generation` may be NULL; with the one
+// that keymill_explain told, the key of a later life is not taken from whoever has it then.
+//   KEYMILL_INVALID_ARGUMENT  the keyspace takes no keys back, or not this one: it was imported.
+//   KEYMILL_ALREADY_EXISTS    nobody has it: it is available, or was released before; or it is of
+//                             another generation. The message says which.
+//   KEYMILL_UNKNOWN_OUTCOME   it may be released or not. Call again: KEYMILL_ALREADY_EXISTS if it
+//                             was.
+//   KEYMILL_NOT_FOUND         no such keyspace, or it has no such key.
+keymill_code keymill_release(keymill_mill* mill, const char* keyspace, const char* key,
+                             const uint64_t* generation);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -36,6 +36,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,23 @@ struct MillOptions {
 
   // Whether messages go to stderr. One log per process: false turns it off for all.
   bool log = false;
+
+  // Of keyspaces of kind snowflake: the worker id that ids are made with, and no other. One process
+  // has it at a time; another one, a forked child too, waits for it. Unset: one that is free, by
+  // preference the pod's ordinal (POD_INDEX, POD_NAME or the host's name).
+  std::optional<std::uint32_t> worker_id = {};
+
+  // Whether ids of that kind are made although this machine's clock is more than 10 minutes ahead
+  // of the store's: they will lie ahead of all that come after.
+  bool accept_clock_ahead = false;
+
+  // Of keyspaces of kind pool: with fewer available keys than this, new ones are made in the
+  // background, up to twice as many. 0: never; then FillPool does it. Range: [0, 10^9].
+  std::uint32_t pool_low = 10'000;
+
+  // Why a store is used although it can lose what it has acknowledged, and would then give keys
+  // twice: one line of up to 200 bytes, which goes to the log. "": Open refuses such a store.
+  std::string accept_unsafe_store = {};
 };
 
 // An open store and the blocks of numbers that were reserved from it. Most keys come from
@@ -94,7 +112,8 @@ class Mill {
   // recipe is fine; a recipe can never be changed.
   // Errors:
   //   kInvalidArgument     the name or the recipe cannot be.
-  //   kFailedPrecondition  it exists with another recipe; the message says what differs.
+  //   kFailedPrecondition  it exists with another recipe; the message says what differs. Or it is
+  //                        a snowflake, and MillOptions::worker_id does not fit its layout.
   //   kUnavailable         the store cannot be reached now; try again.
   virtual Status Create(std::string_view keyspace, const Recipe& recipe) = 0;
 
@@ -103,6 +122,10 @@ class Mill {
   //   kNotFound         no such keyspace.
   //   kExhausted        it has no keys left.
   //   kQuarantined      its store went back in time; an operator must look.
+  //   kOverloaded       others use the worker id that was asked for, or every one; or too many
+  //                     callers wait, or take the ids of every moment. Try again later.
+  //   kFailedPrecondition  of a snowflake: MillOptions::worker_id does not fit its layout.
+  //   kClockRegressed   of a snowflake: the clock went back, or is wrong; the message says how.
   //   kUnavailable, kDeadlineExceeded  no block could be had in time; try again.
   virtual Result<std::string> Next(std::string_view keyspace) = 0;
 
@@ -111,8 +134,38 @@ class Mill {
   static constexpr std::uint64_t kCountMax = 10'000'000;
   virtual Result<std::vector<std::string>> Next(std::string_view keyspace, std::uint64_t count) = 0;
 
+  // What is known of a key. What its kind does not have, or nobody knows, is not there.
+  struct Explanation {
+    enum class State : std::uint8_t {
+      kIssued,    // It was given to somebody.
+      kReserved,  // An instance has it, or its block or time: it was given, or may be yet.
+      kUnknown,   // It may have been given. No record tells: its block was burned, or none is kept.
+      kAlias,     // Somebody claimed it.
+    };
+    State state = State::kUnknown;
+    std::string keyspace;
+    Kind kind = Kind::kShuffled;  // Of the keyspace.
+    std::optional<std::uint64_t> number = {};
+    std::optional<std::int64_t> time_ms = {};  // When it was made, by the key itself. Since 1970.
+    std::optional<std::uint32_t> worker = {};
+    std::optional<std::uint32_t> sequence = {};
+    std::string instance = {};  // Whom the store has noted for it; "" for nobody.
+    // These four only of keys that the store remembers one by one. Times are since 1970.
+    std::optional<std::int64_t> since_ms = {};  // When what is on record of it last changed.
+    std::optional<std::int64_t> expires_at_ms = {};
+    std::optional<std::uint64_t> generation = {};  // How often it has become available again.
+    std::string owner = {};                        // Who claimed it; "" for nobody.
+  };
+  // Asks the store.
+  // Errors:
+  //   kNotFound     no such keyspace, or nobody can have got this key from it; the message says
+  //                 which.
+  //   kUnavailable  the store cannot be reached now; try again.
+  virtual Result<Explanation> Explain(std::string_view keyspace, std::string_view key) = 0;
+
   // ---- Keys that the store remembers one by one. All of it needs a store that can: SQLite,
-  // PostgreSQL, MariaDB, Redis or memory; with another one it is kFailedPrecondition. ----
+  // PostgreSQL, MariaDB, Redis or memory; with another one Claim is kFailedPrecondition, and so is
+  // Create of the kinds that the others are for. ----
 
   // Claims `alias`, a key of the caller's own choice, for `owner`; of all who try, one succeeds.
   // The same owner may claim it again; with an owner of "" nobody can.
@@ -146,6 +199,19 @@ class Mill {
   //   kExhausted        most keys that there can be are there; what could be added was.
   //   kNotFound, kQuarantined, kUnavailable  as above; earlier batches stay.
   virtual Result<std::uint64_t> FillPool(std::string_view keyspace, std::uint64_t count) = 0;
+
+  // Gives a key back that its owner needs no more, to a keyspace of kind pool with `recycle`: it
+  // becomes available again after the recipe's quarantine_s. Explain tells its generation, and with
+  // that one said, the key of a later life is not taken from whoever has it then.
+  // Errors:
+  //   kInvalidArgument  the keyspace takes no keys back, or not this one: it was imported.
+  //   kAlreadyExists    nobody has it: it is available, or was released before; or it is of another
+  //                     generation. The message says which.
+  //   kUnknownOutcome   it may be released or not. Call again: kAlreadyExists if it was.
+  //   kNotFound         also when the keyspace has no such key.
+  //   kQuarantined, kUnavailable  as above.
+  virtual Status Release(std::string_view keyspace, std::string_view key,
+                         std::optional<std::uint64_t> generation = {}) = 0;
 
  protected:
   Mill() = default;

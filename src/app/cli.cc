@@ -75,7 +75,8 @@ void AddMint(CLI::App& app, Parsed& parsed) {
   verb->add_option("--timeout", parsed.mint.timeout,
                    "Longest wait without a key, such as 500ms or 2m (30s)")
       ->type_name("DURATION");
-  parsed.settings.AddStoreOrServerTo(*verb, parsed.mint.server);
+  parsed.settings.AddStoreOrServerTo(*verb, parsed.mint.server,
+                                     {"pool_low", "worker_id", "accept_clock_ahead"});
   verb->callback([&parsed] {
     parsed.run = [&parsed] {
       parsed.mint.common = parsed.settings.Common();

@@ -14,9 +14,9 @@
 #include "app/config/listen_address.h"
 #include "app/output.h"
 #include "app/store_obstacle.h"
-#include "app/worker_ordinal.h"
 #include "base/log.h"
 #include "base/suggest.h"
+#include "embed/worker_ordinal.h"
 
 extern char** environ;
 
@@ -149,7 +149,7 @@ Result<embed::Opened> OpenConfigured(const Settings& settings, mint::EngineOptio
   engine.accept_unsafe_store = settings.accept_unsafe_store;
   engine.pool.low = settings.pool_low;
   engine.snowflake.accept_clock_ahead = settings.accept_clock_ahead;
-  engine.snowflake.choice.preferred = PreferredWorker();
+  engine.snowflake.choice.preferred = embed::PreferredWorker();
   if (!settings.worker_id.empty()) {
     std::uint32_t fixed = 0;
     std::from_chars(settings.worker_id.data(),

@@ -33,17 +33,25 @@ void SettingFlags::AddTo(CLI::App& verb, const std::vector<std::string_view>& pa
   }
 }
 
-void SettingFlags::AddStoreTo(CLI::App& verb) {
-  AddTo(verb,
-        {"data_dir", "store", "store_create", "accept_unsafe_store", "log_level", "log_format"});
+void SettingFlags::AddStoreTo(CLI::App& verb, const std::vector<std::string_view>& more) {
+  std::vector<std::string_view> paths = {
+      "data_dir", "store", "store_create", "accept_unsafe_store", "log_level", "log_format"};
+  paths.insert(paths.end(), more.begin(), more.end());
+  AddTo(verb, paths);
 }
 
-void SettingFlags::AddStoreOrServerTo(CLI::App& verb, std::string& server) {
+void SettingFlags::AddStoreOrServerTo(CLI::App& verb, std::string& server,
+                                      const std::vector<std::string_view>& more) {
   CLI::Option* const option =
       verb.add_option("--server", server, "Ask a running server, e.g. http://HOST:PORT")
           ->type_name("URL");
-  AddStoreTo(verb);
-  verb.get_option("--store")->excludes(option);
+  const std::size_t before = flags_.size();
+  AddStoreTo(verb, more);
+  for (std::size_t i = before; i < flags_.size(); ++i) {
+    const std::string& path = flags_[i].path;
+    const bool servers_own = std::find(more.begin(), more.end(), path) != more.end();
+    if (path == "store" || servers_own) flags_[i].option->excludes(option);
+  }
 }
 
 CommonFlags SettingFlags::Common() const {

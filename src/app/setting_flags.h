@@ -27,11 +27,13 @@ class SettingFlags {
   // --config, and the flags of the settings in `paths`, or of all of them.
   void AddTo(CLI::App& verb, const std::vector<std::string_view>& paths = {});
 
-  // The same for a verb that uses the store.
-  void AddStoreTo(CLI::App& verb);
+  // The same for a verb that uses the store: its settings, and those in `more`.
+  void AddStoreTo(CLI::App& verb, const std::vector<std::string_view>& more = {});
 
-  // The same, and --server, which names a server to ask instead of the store.
-  void AddStoreOrServerTo(CLI::App& verb, std::string& server);
+  // The same, and --server, which names a server to ask instead of the store. With it neither
+  // --store nor a flag of `more` is accepted: the server has its own.
+  void AddStoreOrServerTo(CLI::App& verb, std::string& server,
+                          const std::vector<std::string_view>& more = {});
 
   // Those that the command line has.
   [[nodiscard]] CommonFlags Common() const;

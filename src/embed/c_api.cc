@@ -4,19 +4,25 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "keymill/c.h"
 #include "keymill/keymill.h"
 
 #include "keys/codec.h"
 #include "mint/recipe_words.h"
+#include "store/key_rules.h"
 
 // The names are those of the C header.
 // NOLINTBEGIN(readability-identifier-naming)
@@ -103,6 +109,14 @@ Result<keymill_options> KnownOptions(const keymill_options* given) {
   return options;
 }
 
+// An older header's callers need not set what lies behind its last field: if that were padding, a
+// field that is added later would be read from it.
+static_assert(offsetof(keymill_options, accept_unsafe_store) + sizeof(const char*) ==
+              sizeof(keymill_options));
+// Nor is this one read from what an older header's last field was padded with.
+static_assert(offsetof(keymill_options, accept_clock_ahead) + sizeof(int) ==
+              offsetof(keymill_options, accept_unsafe_store));
+
 Result<MillOptions> ToMillOptions(const keymill_options* given) {
   const Result<keymill_options> options = KnownOptions(given);
   if (!options.ok()) return options.status();
@@ -113,8 +127,60 @@ Result<MillOptions> ToMillOptions(const keymill_options* given) {
   if (options->timeout_ms != 0) result.timeout = std::chrono::milliseconds(options->timeout_ms);
   result.create = options->never_create == 0;
   result.log = options->log != 0;
+  if (options->worker_id != nullptr) result.worker_id = *options->worker_id;
+  if (options->pool_low < -1) {
+    return Status(Code::kInvalidArgument, "pool_low: use -1 to 1000000000");
+  }
+  if (options->pool_low != 0) {
+    result.pool_low = options->pool_low == -1 ? 0 : static_cast<std::uint32_t>(options->pool_low);
+  }
+  result.accept_clock_ahead = options->accept_clock_ahead != 0;
+  if (options->accept_unsafe_store != nullptr) {
+    result.accept_unsafe_store = options->accept_unsafe_store;
+  }
   return result;
 }
+
+std::string_view StateName(Mill::Explanation::State state) {
+  switch (state) {
+    case Mill::Explanation::State::kIssued:
+      return "issued";
+    case Mill::Explanation::State::kReserved:
+      return "reserved";
+    case Mill::Explanation::State::kAlias:
+      return "alias";
+    case Mill::Explanation::State::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::string ExplanationText(const Mill::Explanation& told) {
+  std::string text = fmt::format("state={}", StateName(told.state));
+  const auto add = [&](std::string_view word, const auto& value) {
+    if (value) text += fmt::format(" {}={}", word, *value);
+  };
+  add("number", told.number);
+  add("time_ms", told.time_ms);
+  add("worker", told.worker);
+  add("sequence", told.sequence);
+  text += fmt::format(" kind={}", KindName(told.kind));
+  add("since_ms", told.since_ms);
+  add("expires_at_ms", told.expires_at_ms);
+  add("generation", told.generation);
+  if (!told.instance.empty()) text += fmt::format(" instance={}", told.instance);
+  // Last, because somebody chose it, and it may have spaces.
+  if (!told.owner.empty()) text += fmt::format(" owner={}", told.owner);
+  return text;
+}
+
+// The longest that there can be.
+constexpr std::string_view kAllWords =
+    "state=reserved number=18446744073709551615 time_ms=-9223372036854775808 worker=4294967295 "
+    "sequence=4294967295 kind=snowflake since_ms=-9223372036854775808 "
+    "expires_at_ms=-9223372036854775808 generation=18446744073709551615 instance= owner=";
+static_assert(kAllWords.size() + store::kKeyInstanceSizeMax + store::kKeyOwnerSizeMax <
+              KEYMILL_EXPLANATION_SIZE);
 
 // "word=value word=value …"; a word that comes again adds a value. No value holds a space.
 Result<Recipe> ParseRecipe(std::string_view text) {
@@ -217,6 +283,26 @@ const char* keymill_keys_get(const keymill_keys* keys, size_t index) {
 
 void keymill_keys_free(keymill_keys* keys) { const std::unique_ptr<keymill_keys> owned(keys); }
 
+keymill_code keymill_explain(keymill_mill* mill, const char* keyspace, const char* key, char* text,
+                             size_t text_size) {
+  return Call([&]() -> Status {
+    if (text == nullptr) return Missing("text");
+    if (text_size > 0) *text = '\0';
+    if (text_size < KEYMILL_EXPLANATION_SIZE) {
+      return {keymill::Code::kInvalidArgument, "text_size: use KEYMILL_EXPLANATION_SIZE or more"};
+    }
+    if (mill == nullptr) return Missing("mill");
+    if (keyspace == nullptr) return Missing("keyspace");
+    if (key == nullptr) return Missing("key");
+    const auto told = mill->mill->Explain(keyspace, key);
+    if (!told.ok()) return told.status();
+    const std::string words = keymill::ExplanationText(*told);
+    // Names of instances are shorter; what somebody wrote into the store by hand may not be.
+    text[words.copy(text, text_size - 1)] = '\0';
+    return Status::Ok();
+  });
+}
+
 keymill_code keymill_claim(keymill_mill* mill, const char* keyspace, const char* alias,
                            const char* owner) {
   return Call([&]() -> Status {
@@ -249,5 +335,16 @@ keymill_code keymill_fill_pool(keymill_mill* mill, const char* keyspace, uint64_
     if (mill == nullptr) return Missing("mill");
     if (keyspace == nullptr) return Missing("keyspace");
     return mill->mill->FillPool(keyspace, count).status();
+  });
+}
+
+keymill_code keymill_release(keymill_mill* mill, const char* keyspace, const char* key,
+                             const uint64_t* generation) {
+  return Call([&]() -> Status {
+    if (mill == nullptr) return Missing("mill");
+    if (keyspace == nullptr) return Missing("keyspace");
+    if (key == nullptr) return Missing("key");
+    return mill->mill->Release(keyspace, key,
+                               generation == nullptr ? std::nullopt : std::optional(*generation));
   });
 }

@@ -19,8 +19,10 @@
 namespace keymill {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 using MillHandle = std::unique_ptr<keymill_mill, decltype(&keymill_close)>;
 
@@ -128,6 +130,31 @@ TEST_F(CApiTest, ABufferThatIsTooSmallTakesNoKey) {
   EXPECT_STREQ(key, "1");
 }
 
+TEST_F(CApiTest, ExplainsAKeyInWords) {
+  const std::uint32_t worker = 3;
+  keymill_options options = Options();
+  options.worker_id = &worker;
+  const MillHandle mill = Open(options);
+  ASSERT_EQ(keymill_create(mill.get(), "n", "kind=sequence alphabet=decimal"), KEYMILL_OK);
+  Take(mill.get(), "n", 1);
+  char text[KEYMILL_EXPLANATION_SIZE] = "x";
+  ASSERT_EQ(keymill_explain(mill.get(), "n", "1", text, sizeof text), KEYMILL_OK)
+      << keymill_message();
+  EXPECT_THAT(text, StartsWith("state=issued number=1 kind=sequence instance="));
+  ASSERT_EQ(keymill_create(mill.get(), "ids", "kind=snowflake"), KEYMILL_OK) << keymill_message();
+  const auto ids = Take(mill.get(), "ids", 1);
+  ASSERT_EQ(keymill_explain(mill.get(), "ids", ids.at(0).c_str(), text, sizeof text), KEYMILL_OK);
+  EXPECT_THAT(text,
+              AllOf(StartsWith("state=reserved number=" + ids.at(0) + " time_ms="),
+                    HasSubstr(" worker=3 sequence="), HasSubstr(" kind=snowflake instance=")));
+  EXPECT_EQ(keymill_explain(mill.get(), "n", "x", text, sizeof text), KEYMILL_NOT_FOUND);
+  EXPECT_STREQ(text, "");
+  EXPECT_EQ(keymill_explain(mill.get(), "n", "1", text, sizeof text - 1), KEYMILL_INVALID_ARGUMENT);
+  EXPECT_EQ(keymill_explain(mill.get(), "n", nullptr, text, sizeof text), KEYMILL_INVALID_ARGUMENT);
+  EXPECT_EQ(keymill_explain(nullptr, "n", "1", text, sizeof text), KEYMILL_INVALID_ARGUMENT);
+  EXPECT_EQ(keymill_explain(mill.get(), "n", "1", nullptr, sizeof text), KEYMILL_INVALID_ARGUMENT);
+}
+
 TEST_F(CApiTest, NullIsAMistakeAndNoCrash) {
   const MillHandle mill = Open(Options());
   char key[KEYMILL_KEY_SIZE] = "";
@@ -189,6 +216,10 @@ TEST_F(CApiTest, OptionsOfAnotherVersionAreReadAsFarAsTheyAreKnown) {
   older.size = offsetof(keymill_options, store);
   older.store = "what lies behind the fields that the caller knows";
   Open(older);
+  older = Options();
+  older.size = offsetof(keymill_options, accept_unsafe_store);
+  older.accept_unsafe_store = "two lines,\nwhich would be refused";
+  Open(older);
   older.size = 0;
   EXPECT_EQ(keymill_open(&older, &mill), KEYMILL_INVALID_ARGUMENT);
   EXPECT_THAT(keymill_message(), HasSubstr("sizeof(keymill_options)"));
@@ -205,7 +236,20 @@ TEST_F(CApiTest, EveryOptionIsHeard) {
   options.block_size = 16;
   options.timeout_ms = 10'000;
   options.store = "memory:";
-  Open(options);
+  options.pool_low = -2;
+  EXPECT_EQ(keymill_open(&options, &mill), KEYMILL_INVALID_ARGUMENT);
+  options.pool_low = 1'000'000'001;
+  EXPECT_EQ(keymill_open(&options, &mill), KEYMILL_INVALID_ARGUMENT);
+  options.pool_low = -1;
+  options.accept_clock_ahead = 1;
+  options.accept_unsafe_store = "two\nlines";
+  EXPECT_EQ(keymill_open(&options, &mill), KEYMILL_INVALID_ARGUMENT);
+  EXPECT_THAT(keymill_message(), HasSubstr("accept_unsafe_store"));
+  options.accept_unsafe_store = "a test";
+  const MillHandle without = Open(options);
+  ASSERT_EQ(keymill_create(without.get(), "codes", "kind=pool"), KEYMILL_OK) << keymill_message();
+  char key[KEYMILL_KEY_SIZE] = "";
+  EXPECT_EQ(keymill_next(without.get(), "codes", key, sizeof key), KEYMILL_EXHAUSTED);
   EXPECT_FALSE(std::filesystem::exists(dir_)) << "a store in memory leaves nothing";
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -14,10 +15,58 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "embed/open.h"
+#include "embed/worker_ordinal.h"
 #include "keys/codec.h"
 
 namespace keymill {
 namespace {
+
+// As for a server.
+constexpr std::uint32_t kPoolLowMax = 1'000'000'000;
+constexpr std::size_t kReasonSizeMax = 200;
+
+// For a log, of which it is to be a part of a line.
+bool IsReason(std::string_view text) {
+  return text.size() <= kReasonSizeMax &&
+         std::none_of(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; });
+}
+
+Mill::Explanation::State Public(mint::Explanation::State state) {
+  switch (state) {
+    case mint::Explanation::State::kIssued:
+      return Mill::Explanation::State::kIssued;
+    case mint::Explanation::State::kReserved:
+      return Mill::Explanation::State::kReserved;
+    case mint::Explanation::State::kAlias:
+      return Mill::Explanation::State::kAlias;
+    case mint::Explanation::State::kUnknown:
+      break;
+  }
+  return Mill::Explanation::State::kUnknown;
+}
+
+Mill::Explanation Public(const mint::Explanation& told) {
+  Mill::Explanation result{.state = Public(told.state),
+                           .keyspace = told.keyspace,
+                           .kind = told.kind,
+                           .number = told.number,
+                           .time_ms = told.time_ms,
+                           .worker = told.worker,
+                           .sequence = told.sequence};
+  if (told.block) {
+    result.instance = told.block->instance;
+  } else if (told.record) {
+    result.instance = told.record->instance;
+  }
+  if (!told.record) return result;
+  const KeyRow& row = *told.record;
+  result.since_ms = row.since_ms;
+  if (row.expires_at_ms != 0) result.expires_at_ms = row.expires_at_ms;
+  // Of a link the field counts who followed it.
+  if (row.state != KeyState::kLink) result.generation = row.generation;
+  result.owner = row.owner;
+  return result;
+}
 
 class EngineMill final : public Mill {
  public:
@@ -34,12 +83,21 @@ class EngineMill final : public Mill {
     if (options_.block_size < 1 || options_.block_size > Store::kBlockCountMax) {
       return {Code::kInvalidArgument, "block_size: use 1 to 16777216"};
     }
+    if (options_.pool_low > kPoolLowMax) {
+      return {Code::kInvalidArgument, fmt::format("pool_low: use 0 to {}", kPoolLowMax)};
+    }
+    if (!IsReason(options_.accept_unsafe_store)) {
+      return {Code::kInvalidArgument,
+              fmt::format("accept_unsafe_store: use one line of at most {} bytes", kReasonSizeMax)};
+    }
     if (!options_.log) DisableLog();
     // A child that was forked opens the store anew, and may have gone to another directory: it
     // must not make a store of its own there. What fails here, OpenEngine will report.
     std::error_code error;
     const std::filesystem::path data_dir = std::filesystem::absolute(options_.data_dir, error);
     if (!error) options_.data_dir = data_dir.string();
+    // Here, because a child opens the store when its threads may be changing the environment.
+    preferred_worker_ = embed::PreferredWorker();
     return Open();
   }
 
@@ -84,6 +142,14 @@ class EngineMill final : public Mill {
     return keys;
   }
 
+  Result<Explanation> Explain(std::string_view keyspace, std::string_view key) override {
+    Result<mint::Engine*> engine = Engine();
+    if (!engine.ok()) return engine.status();
+    const Result<mint::Explanation> told = (*engine)->Explain(keyspace, key);
+    if (!told.ok()) return told.status();
+    return Public(*told);
+  }
+
   Status Claim(std::string_view keyspace, std::string_view alias, std::string_view owner) override {
     Result<mint::Engine*> engine = Engine();
     if (!engine.ok()) return engine.status();
@@ -120,6 +186,26 @@ class EngineMill final : public Mill {
     return fill->added;
   }
 
+  Status Release(std::string_view keyspace, std::string_view key,
+                 std::optional<std::uint64_t> generation) override {
+    Result<mint::Engine*> engine = Engine();
+    if (!engine.ok()) return engine.status();
+    const Result<mint::Release> release = (*engine)->ReleaseKey(keyspace, key, generation);
+    if (!release.ok()) return release.status();
+    switch (release->verdict) {
+      case mint::ReleaseVerdict::kReleased:
+        return {};
+      case mint::ReleaseVerdict::kUnknown:
+        return {Code::kNotFound, release->detail};
+      case mint::ReleaseVerdict::kNotUsed:
+      case mint::ReleaseVerdict::kOtherGeneration:
+        return {Code::kAlreadyExists, release->detail};
+      case mint::ReleaseVerdict::kNeverRecycled:
+        break;
+    }
+    return {Code::kInvalidArgument, release->detail};
+  }
+
  private:
   // The engine of this very process.
   Result<mint::Engine*> Engine() {
@@ -152,6 +238,10 @@ class EngineMill final : public Mill {
                             .create = options_.create,
                             .engine = {}};
     open.engine.refill.block_size = options_.block_size;
+    open.engine.pool.low = options_.pool_low;
+    open.engine.accept_unsafe_store = options_.accept_unsafe_store;
+    open.engine.snowflake.accept_clock_ahead = options_.accept_clock_ahead;
+    open.engine.snowflake.choice = {.fixed = options_.worker_id, .preferred = preferred_worker_};
     open.engine.keyspaces = {{"default", DefaultRecipe(Kind::kShuffled)}};
     Result<embed::Opened> opened = embed::OpenEngine(open);
     if (!opened.ok()) return opened.status();
@@ -160,7 +250,8 @@ class EngineMill final : public Mill {
     return {};
   }
 
-  MillOptions options_;  // Changes in Start only.
+  MillOptions options_;                            // Changes in Start only.
+  std::optional<std::uint32_t> preferred_worker_;  // So does this.
   std::atomic<std::uint64_t> generation_{~std::uint64_t{0}};
   Mutex mu_;  // Held while the engine is opened.
   // Written under mu_ while no call can use it; read freely once generation_ says so.

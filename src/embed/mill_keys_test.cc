@@ -2,6 +2,7 @@
 //
 // Aliases, derived keys and pools through the library, in C++ and in C.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,7 +17,13 @@
 namespace keymill {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
+using testing::Ge;
 using testing::HasSubstr;
+using testing::Le;
+using testing::Not;
+using testing::StartsWith;
 
 class MillKeysTest : public testing::Test {
  protected:
@@ -89,6 +96,88 @@ TEST_F(MillKeysTest, APoolTakesNoMoreKeysThanItsFormatHas) {
   EXPECT_EQ(mill->FillPool("few", 101).code(), Code::kExhausted);
 }
 
+TEST_F(MillKeysTest, APoolIsToppedUpUnlessThatIsForbidden) {
+  MillOptions options{.data_dir = dir_};
+  options.pool_low = 0;
+  {
+    const auto mill = Mill::Open(options);
+    ASSERT_TRUE(mill.ok()) << mill.status().message();
+    ASSERT_TRUE((*mill)->Create("codes", DefaultRecipe(Kind::kPool)).ok());
+    EXPECT_EQ((*mill)->Next("codes").code(), Code::kExhausted);
+  }
+  options.pool_low = 5;
+  const auto mill = Mill::Open(options);
+  ASSERT_TRUE(mill.ok()) << mill.status().message();
+  EXPECT_TRUE((*mill)->Next("codes").ok());
+}
+
+TEST_F(MillKeysTest, KeysByNameAreExplainedFromTheirRecord) {
+  using State = Mill::Explanation::State;
+  const auto mill = Open();
+  ASSERT_TRUE(mill->Claim("default", "my-link", "ada").ok());
+  const auto alias = mill->Explain("default", "my-link");
+  ASSERT_TRUE(alias.ok()) << alias.status().message();
+  EXPECT_EQ(alias->state, State::kAlias);
+  EXPECT_EQ(alias->kind, Kind::kShuffled);
+  EXPECT_FALSE(alias->number);
+  EXPECT_EQ(alias->owner, "ada");
+  EXPECT_GT(alias->since_ms.value_or(0), kSnowflakeEpochMs);
+  EXPECT_FALSE(alias->expires_at_ms);
+  ASSERT_TRUE(mill->Create("pages", DefaultRecipe(Kind::kDerived)).ok());
+  const auto derived = mill->Explain("pages", mill->Derive("pages", "content")->key);
+  ASSERT_TRUE(derived.ok()) << derived.status().message();
+  EXPECT_EQ(derived->state, State::kIssued);
+  EXPECT_EQ(derived->kind, Kind::kDerived);
+  EXPECT_NE(derived->instance, "");
+  EXPECT_EQ(derived->owner, "");
+  Recipe codes = DefaultRecipe(Kind::kPool);
+  codes.expires_s = 3'600;
+  ASSERT_TRUE(mill->Create("codes", codes).ok());
+  const auto key = mill->Next("codes");
+  ASSERT_TRUE(key.ok()) << key.status().message();
+  const auto pooled = mill->Explain("codes", *key);
+  ASSERT_TRUE(pooled.ok()) << pooled.status().message();
+  EXPECT_EQ(pooled->kind, Kind::kPool);
+  EXPECT_EQ(pooled->generation, 0U);
+  ASSERT_TRUE(pooled->since_ms && pooled->expires_at_ms);
+  // The clock was read for each of the two.
+  EXPECT_THAT(*pooled->expires_at_ms - *pooled->since_ms,
+              AllOf(Ge(3'600'000 - 60'000), Le(3'600'000 + 60'000)));
+}
+
+TEST_F(MillKeysTest, AKeyOfAPoolIsReleasedOnce) {
+  const auto mill = Open();
+  Recipe codes = DefaultRecipe(Kind::kPool);
+  codes.recycle = true;
+  ASSERT_TRUE(mill->Create("codes", codes).ok());
+  const auto key = mill->Next("codes");
+  ASSERT_TRUE(key.ok()) << key.status().message();
+  const Status other = mill->Release("codes", *key, 1);
+  EXPECT_EQ(other.code(), Code::kAlreadyExists);
+  EXPECT_THAT(other.message(), HasSubstr("generation 0, not 1"));
+  const Status released = mill->Release("codes", *key, mill->Explain("codes", *key)->generation);
+  EXPECT_TRUE(released.ok()) << released.message();
+  const Status again = mill->Release("codes", *key);
+  EXPECT_EQ(again.code(), Code::kAlreadyExists);
+  EXPECT_THAT(again.message(), HasSubstr("the key is released"));
+}
+
+TEST_F(MillKeysTest, WhatCannotBeReleasedSaysWhy) {
+  const auto mill = Open();
+  ASSERT_TRUE(mill->Create("codes", DefaultRecipe(Kind::kPool)).ok());
+  const auto key = mill->Next("codes");
+  ASSERT_TRUE(key.ok()) << key.status().message();
+  const Status kept = mill->Release("codes", *key);
+  EXPECT_EQ(kept.code(), Code::kInvalidArgument);
+  EXPECT_THAT(kept.message(), HasSubstr("does not take keys back"));
+  EXPECT_EQ(mill->Release("default", *mill->Next("default")).code(), Code::kInvalidArgument);
+  Recipe recycling = DefaultRecipe(Kind::kPool);
+  recycling.recycle = true;
+  ASSERT_TRUE(mill->Create("again", recycling).ok());
+  EXPECT_EQ(mill->Release("again", "nobody").code(), Code::kNotFound);
+  EXPECT_EQ(mill->Release("nowhere", "nobody").code(), Code::kNotFound);
+}
+
 class CKeysTest : public MillKeysTest {
  protected:
   void SetUp() override {
@@ -146,6 +235,47 @@ TEST_F(CKeysTest, FillsPools) {
   EXPECT_EQ(keymill_fill_pool(mill_, "codes", 100), KEYMILL_OK) << keymill_message();
   EXPECT_EQ(keymill_fill_pool(mill_, "default", 100), KEYMILL_INVALID_ARGUMENT);
   EXPECT_EQ(keymill_fill_pool(nullptr, "codes", 100), KEYMILL_INVALID_ARGUMENT);
+}
+
+TEST_F(CKeysTest, ReleasesKeysOfPools) {
+  ASSERT_EQ(keymill_create(mill_, "codes", "kind=pool recycle=true"), KEYMILL_OK)
+      << keymill_message();
+  char key[KEYMILL_KEY_SIZE] = "";
+  ASSERT_EQ(keymill_next(mill_, "codes", key, sizeof key), KEYMILL_OK) << keymill_message();
+  std::uint64_t generation = 1;
+  EXPECT_EQ(keymill_release(mill_, "codes", key, &generation), KEYMILL_ALREADY_EXISTS);
+  generation = 0;
+  EXPECT_EQ(keymill_release(mill_, "codes", key, &generation), KEYMILL_OK) << keymill_message();
+  EXPECT_EQ(keymill_release(mill_, "codes", key, nullptr), KEYMILL_ALREADY_EXISTS);
+  EXPECT_THAT(keymill_message(), HasSubstr("the key is released"));
+  ASSERT_EQ(keymill_next(mill_, "codes", key, sizeof key), KEYMILL_OK) << keymill_message();
+  EXPECT_EQ(keymill_release(mill_, "codes", key, nullptr), KEYMILL_OK) << keymill_message();
+  EXPECT_EQ(keymill_release(mill_, "codes", "nobody", nullptr), KEYMILL_NOT_FOUND);
+  EXPECT_EQ(keymill_release(mill_, "default", key, nullptr), KEYMILL_INVALID_ARGUMENT);
+  EXPECT_EQ(keymill_release(nullptr, "codes", key, nullptr), KEYMILL_INVALID_ARGUMENT);
+  EXPECT_EQ(keymill_release(mill_, nullptr, key, nullptr), KEYMILL_INVALID_ARGUMENT);
+  EXPECT_EQ(keymill_release(mill_, "codes", nullptr, nullptr), KEYMILL_INVALID_ARGUMENT);
+  EXPECT_STREQ(keymill_message(), "key is NULL");
+}
+
+TEST_F(CKeysTest, ExplainsARecordWithItsOwnerLast) {
+  std::string owner = "Ada Lovelace owner=";
+  owner.resize(200, 'x');
+  ASSERT_EQ(keymill_claim(mill_, "default", "my-link", owner.c_str()), KEYMILL_OK)
+      << keymill_message();
+  char text[KEYMILL_EXPLANATION_SIZE] = "";
+  ASSERT_EQ(keymill_explain(mill_, "default", "my-link", text, sizeof text), KEYMILL_OK)
+      << keymill_message();
+  EXPECT_THAT(text, AllOf(StartsWith("state=alias kind=shuffled since_ms="),
+                          HasSubstr(" generation=0 instance="), EndsWith(" owner=" + owner)));
+  ASSERT_EQ(keymill_create(mill_, "codes", "kind=pool expires_s=3600"), KEYMILL_OK)
+      << keymill_message();
+  char key[KEYMILL_KEY_SIZE] = "";
+  ASSERT_EQ(keymill_next(mill_, "codes", key, sizeof key), KEYMILL_OK) << keymill_message();
+  ASSERT_EQ(keymill_explain(mill_, "codes", key, text, sizeof text), KEYMILL_OK);
+  EXPECT_THAT(text,
+              AllOf(StartsWith("state=issued kind=pool since_ms="), HasSubstr(" expires_at_ms="),
+                    HasSubstr(" generation=0 instance="), Not(HasSubstr("owner="))));
 }
 
 }  // namespace

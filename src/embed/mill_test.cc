@@ -1,12 +1,20 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
+#include <string>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "keymill/keymill.h"
 
@@ -107,7 +115,56 @@ TEST_F(MillTest, OptionsThatCannotBeAreRefused) {
     options.block_size = size;
     EXPECT_EQ(Mill::Open(options).code(), Code::kInvalidArgument);
   }
+  MillOptions options = Options();
+  options.pool_low = 1'000'000'001;
+  EXPECT_EQ(Mill::Open(options).code(), Code::kInvalidArgument);
   EXPECT_FALSE(std::filesystem::exists(dir())) << "and nothing was made";
+}
+
+// As long as it lives, this process seems to have loaded a library that turns fsync off, and so
+// every file of SQLite is unsafe: a store goes by the names of the files that are mapped.
+class SeemsToHaveNoFsync {
+ public:
+  explicit SeemsToHaveNoFsync(const std::filesystem::path& directory) {
+    const std::filesystem::path library = directory / "libeatmydata.so";
+    std::ofstream(library) << "no library";
+    const int fd = ::open(library.c_str(), O_RDONLY | O_CLOEXEC);
+    page_ = ::mmap(nullptr, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+    EXPECT_NE(page_, MAP_FAILED) << library;
+    ::close(fd);
+  }
+  SeemsToHaveNoFsync(const SeemsToHaveNoFsync&) = delete;
+  SeemsToHaveNoFsync& operator=(const SeemsToHaveNoFsync&) = delete;
+  ~SeemsToHaveNoFsync() { ::munmap(page_, 1); }
+
+ private:
+  void* page_ = nullptr;
+};
+
+TEST_F(MillTest, AStoreThatCanLoseKeysIsRefusedWithoutAReason) {
+  const SeemsToHaveNoFsync unsafe(root_.path());
+  const auto refused = Mill::Open(Options());
+  EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(refused.status().message(), HasSubstr("libeatmydata is loaded"));
+  EXPECT_THAT(refused.status().message(), HasSubstr("in a program's options"));
+  MillOptions options = Options();
+  options.accept_unsafe_store = "a test";
+  const auto mill = Open(options);
+  ASSERT_NE(mill, nullptr);
+  EXPECT_TRUE(mill->Next("default").ok());
+}
+
+TEST_F(MillTest, AReasonIsALineOfALog) {
+  for (const std::string& reason : {std::string("two\nlines"), std::string(201, 'x')}) {
+    MillOptions options = Options();
+    options.accept_unsafe_store = reason;
+    const auto refused = Mill::Open(options);
+    EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+    EXPECT_THAT(refused.status().message(), HasSubstr("accept_unsafe_store"));
+  }
+  MillOptions options = Options();
+  options.accept_unsafe_store = "größer als ein Byte: " + std::string(170, 'x');
+  EXPECT_TRUE(Mill::Open(options).ok()) << "also of a store that is safe";
 }
 
 TEST_F(MillTest, AVanishedDatabaseIsNotReplacedWhileAWitnessRemembersIt) {
@@ -164,6 +221,74 @@ TEST_F(MillTest, AStoreInMemoryForgets) {
     ASSERT_TRUE(mill->Create("orders", Orders()).ok());
     EXPECT_THAT(*mill->Next("orders", 2), ElementsAre("1", "2"));
   }
+}
+
+// The worker that made the next id of a snowflake keyspace; none when no id could be had.
+std::optional<std::uint32_t> NextWorker(Mill& mill) {
+  if (!mill.Create("ids", DefaultRecipe(Kind::kSnowflake)).ok()) return {};
+  const auto id = mill.Next("ids");
+  if (!id.ok()) return {};
+  const auto told = mill.Explain("ids", *id);
+  EXPECT_TRUE(told.ok()) << told.status().message();
+  return told.ok() ? told->worker : std::nullopt;
+}
+
+TEST_F(MillTest, AWorkerIdThatIsSetIsTheOneAndNoOther) {
+  MillOptions options = Options();
+  options.worker_id = 17;
+  options.timeout = std::chrono::milliseconds(500);
+  options.accept_clock_ahead = true;
+  const auto mill = Open(options);
+  EXPECT_EQ(NextWorker(*mill), 17U);
+  const auto second = Open(options);
+  const auto refused = second->Next("ids");
+  EXPECT_FALSE(refused.ok());
+  EXPECT_EQ(refused.code(), Code::kOverloaded);
+  EXPECT_THAT(refused.status().message(), HasSubstr("worker id 17 is in use until"));
+}
+
+TEST_F(MillTest, ThePodsOrdinalIsTakenWhereItIsFree) {
+  ::setenv("POD_INDEX", "5", 1);
+  const auto mill = Open(Options());
+  const auto second = Open(Options());
+  ::unsetenv("POD_INDEX");
+  EXPECT_EQ(NextWorker(*mill), 5U);
+  const auto other = NextWorker(*second);
+  ASSERT_TRUE(other.has_value());
+  EXPECT_NE(*other, 5U) << "taken, so another one";
+}
+
+TEST_F(MillTest, ExplainTellsWhatIsKnownOfAKey) {
+  using State = Mill::Explanation::State;
+  const auto mill = Open(Options());
+  ASSERT_TRUE(mill->Create("orders", Orders()).ok());
+  EXPECT_EQ(*mill->Next("orders"), "1");
+  const auto issued = mill->Explain("orders", "1");
+  ASSERT_TRUE(issued.ok()) << issued.status().message();
+  EXPECT_EQ(issued->state, State::kIssued);
+  EXPECT_EQ(issued->keyspace, "orders");
+  EXPECT_EQ(issued->kind, Kind::kSequence);
+  EXPECT_EQ(issued->number, 1U);
+  EXPECT_NE(issued->instance, "");
+  EXPECT_FALSE(issued->time_ms || issued->worker || issued->sequence);
+  EXPECT_FALSE(issued->since_ms || issued->expires_at_ms || issued->generation);
+  EXPECT_EQ(issued->owner, "");
+  EXPECT_EQ(mill->Explain("orders", "2")->state, State::kReserved);
+  EXPECT_EQ(mill->Explain("orders", "x").code(), Code::kNotFound);
+  EXPECT_EQ(mill->Explain("nowhere", "1").code(), Code::kNotFound);
+
+  ASSERT_TRUE(mill->Create("ids", DefaultRecipe(Kind::kSnowflake)).ok());
+  const auto id = mill->Explain("ids", *mill->Next("ids"));
+  ASSERT_TRUE(id.ok()) << id.status().message();
+  EXPECT_TRUE(id->number && id->worker && id->sequence);
+  EXPECT_GT(id->time_ms.value_or(0), kSnowflakeEpochMs);
+
+  ASSERT_TRUE(mill->Create("u", DefaultRecipe(Kind::kUuid7)).ok());
+  const auto uuid = mill->Explain("u", *mill->Next("u"));
+  ASSERT_TRUE(uuid.ok()) << uuid.status().message();
+  EXPECT_EQ(uuid->state, State::kUnknown);
+  EXPECT_EQ(uuid->kind, Kind::kUuid7);
+  EXPECT_GT(uuid->time_ms.value_or(0), kSnowflakeEpochMs);
 }
 
 TEST_F(MillTest, OpenEngineTellsWhereTheStoreIsAndWhetherItIsNew) {

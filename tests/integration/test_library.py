@@ -30,6 +30,7 @@ int main() {
   if (!mill.ok() || !(*mill)->Create("n", DefaultRecipe(Kind::kSequence)).ok()) return 1;
   if ((*mill)->Next("n", 2).value().size() != 2 || *(*mill)->Next("n") != "3") return 1;
   if (!ParseKind(KindName(Kind::kShuffled)).ok() || !CheckKeyspaceName("n").ok()) return 1;
+  if ((*mill)->Explain("n", "3")->number != 3) return 1;
   if (!(*mill)->Claim("n", "my-alias", "me").ok()) return 1;
   if ((*mill)->Derive("n", "content").ok() || (*mill)->FillPool("n", 1).ok()) return 1;
   if (SystemClock().WallMs() == 0) return 1;
@@ -55,7 +56,8 @@ class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("data_dir", ctypes.c_char_p),
                 ("store", ctypes.c_char_p), ("block_size", ctypes.c_uint32),
                 ("timeout_ms", ctypes.c_uint32), ("never_create", ctypes.c_int),
-                ("log", ctypes.c_int)]
+                ("log", ctypes.c_int), ("worker_id", ctypes.POINTER(ctypes.c_uint32)),
+                ("pool_low", ctypes.c_int32), ("accept_clock_ahead", ctypes.c_int)]
 
 
 class Library(ScenarioTest):

@@ -1,12 +1,12 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
-#include "app/worker_ordinal.h"
+#include "embed/worker_ordinal.h"
 
 #include <cstdlib>
 
 #include <gtest/gtest.h>
 
-namespace keymill::app {
+namespace keymill::embed {
 namespace {
 
 TEST(WorkerOrdinalTest, IsTheNumberBehindTheLastDash) {
@@ -30,4 +30,4 @@ TEST(WorkerOrdinalTest, TheIndexComesBeforeTheName) {
 }
 
 }  // namespace
-}  // namespace keymill::app
+}  // namespace keymill::embed

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 The Keymill Authors. See LICENSE.
 
-#include "app/worker_ordinal.h"
+#include "embed/worker_ordinal.h"
 
 #include <array>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-namespace keymill::app {
+namespace keymill::embed {
 namespace {
 
 std::optional<std::uint32_t> NumberOf(std::string_view text) {
@@ -39,4 +39,4 @@ std::optional<std::uint32_t> PreferredWorker() {
   return OrdinalOf(host.data());
 }
 
-}  // namespace keymill::app
+}  // namespace keymill::embed

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-namespace keymill::app {
+namespace keymill::embed {
 
 // 3 of "keymill-3". Nothing when the name does not end in a dash and a number.
 std::optional<std::uint32_t> OrdinalOf(std::string_view name);
@@ -18,4 +18,4 @@ std::optional<std::uint32_t> OrdinalOf(std::string_view name);
 // order.
 std::optional<std::uint32_t> PreferredWorker();
 
-}  // namespace keymill::app
+}  // namespace keymill::embed
