@@ -9,10 +9,12 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "keymill/key_table.h"
 #include "keymill/store.h"
 
 #include "base/mutex.h"
@@ -122,5 +124,20 @@ class FaultyStore final : public Store {
   const std::unique_ptr<Store> store_;
   const bool keyless_;
 };
+
+// Puts a link into the store that was followed seven times, without anybody who serves links.
+inline Status AddLink(Store& store, std::string_view keyspace, std::string_view key) {
+  const Result<KeyspaceRecord> record = store.FindKeyspace(keyspace, MonotonicTime::max());
+  if (!record.ok()) return record.status();
+  const std::vector<KeyRow> rows = {{.key = std::string(key),
+                                     .state = KeyState::kLink,
+                                     .since_ms = 1'750'000'000'000,
+                                     .generation = 7,
+                                     .note = "https://example.com/"}};
+  return store.key_table()
+      ->AddKeys({.keyspace_id = record->id, .recipe_hash = record->recipe_hash, .witness = {}},
+                rows, MonotonicTime::max())
+      .status();
+}
 
 }  // namespace keymill::api

@@ -21,11 +21,14 @@ std::string CsvField(std::string_view text) {
   return field + '"';
 }
 
+// A link counts its followers there, which is no life of a key.
+bool HasGeneration(const KeyRow& row) { return row.state != KeyState::kLink; }
+
 std::string Csv(std::string_view keyspace, const KeyRow& row) {
   return fmt::format("{},{},{},{},{},{},{},{}\n", CsvField(keyspace), CsvField(row.key),
                      KeyStateName(row.state), UtcText(row.since_ms), CsvField(row.instance),
                      CsvField(row.owner), row.expires_at_ms == 0 ? "" : UtcText(row.expires_at_ms),
-                     row.generation);
+                     HasGeneration(row) ? std::to_string(row.generation) : "");
 }
 
 std::string Json(std::string_view keyspace, const KeyRow& row) {
@@ -37,7 +40,8 @@ std::string Json(std::string_view keyspace, const KeyRow& row) {
   if (row.expires_at_ms != 0) {
     line += fmt::format(R"(,"expires_at":"{}")", UtcText(row.expires_at_ms));
   }
-  return line + fmt::format(R"(,"generation":"{}"}})", row.generation) + "\n";
+  if (HasGeneration(row)) line += fmt::format(R"(,"generation":"{}")", row.generation);
+  return line + "}\n";
 }
 
 // Streamed, so that nobody knows the longest of a column.
@@ -74,7 +78,8 @@ std::string AuditLine(AuditFormat format, std::string_view keyspace, const KeyRo
       break;
   }
   return Columns(row.key, KeyStateName(row.state), UtcText(row.since_ms),
-                 std::to_string(row.generation), row.instance.empty() ? "-" : row.instance,
+                 HasGeneration(row) ? std::to_string(row.generation) : "-",
+                 row.instance.empty() ? "-" : row.instance,
                  row.owner.empty() ? "-" : Printable(row.owner, row.owner.size()),
                  row.expires_at_ms == 0 ? "-" : UtcText(row.expires_at_ms));
 }

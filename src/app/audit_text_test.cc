@@ -53,6 +53,15 @@ TEST(AuditTextTest, JsonLeavesOutWhatAKeyDoesNotHave) {
   EXPECT_EQ(AuditHeader(AuditFormat::kJson), "");
 }
 
+TEST(AuditTextTest, TheFollowersOfALinkAreNoLivesOfAKey) {
+  const KeyRow link{.key = "a", .state = KeyState::kLink, .since_ms = kMoment, .generation = 7};
+  EXPECT_EQ(AuditLine(AuditFormat::kCsv, "k", link), "k,a,link,2026-01-01T00:00:00.123Z,,,,\n");
+  const auto json = nlohmann::json::parse(AuditLine(AuditFormat::kJson, "k", link));
+  EXPECT_EQ(json["state"], "link");
+  EXPECT_FALSE(json.contains("generation"));
+  EXPECT_EQ(AuditLine(AuditFormat::kText, "k", link).find('7'), std::string::npos);
+}
+
 TEST(AuditTextTest, TextIsOneLineWhateverAnOwnerIsCalled) {
   const std::string line = AuditLine(
       AuditFormat::kText, "k",

@@ -59,12 +59,14 @@ Explained Tell(const mint::Explanation& explanation) {
                   .reserved_at = UtcText(block->reserved_at_ms)};
   }
   if (const auto& row = explanation.record) {
-    told.record = {.state = std::string(KeyStateName(row->state)),
-                   .since = UtcText(row->since_ms),
-                   .instance = row->instance,
-                   .owner = row->owner,
-                   .expires_at = row->expires_at_ms == 0 ? "" : UtcText(row->expires_at_ms),
-                   .generation = std::to_string(row->generation)};
+    told.record = {
+        .state = std::string(KeyStateName(row->state)),
+        .since = UtcText(row->since_ms),
+        .instance = row->instance,
+        .owner = row->owner,
+        .expires_at = row->expires_at_ms == 0 ? "" : UtcText(row->expires_at_ms),
+        // Of a link the field counts who followed it.
+        .generation = row->state == KeyState::kLink ? "" : std::to_string(row->generation)};
   }
   return told;
 }

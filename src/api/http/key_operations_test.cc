@@ -111,6 +111,18 @@ TEST_F(KeyOperationsTest, RefusesBodiesThatAreNoOwner) {
   EXPECT_EQ(Claim("summer").status, 201);
 }
 
+// What counts a link's followers is no generation that a DELETE could name.
+TEST_F(KeyOperationsTest, ALinkHasNoGeneration) {
+  const Status added = AddLink(server_.store().inner(), "orders", "leads");
+  ASSERT_TRUE(added.ok()) << added.message();
+  const Response response = client_.Ask("GET", std::string(kOrders) + "/leads");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.header("etag"), "");
+  const Json record = Json::parse(response.body).at("record");
+  EXPECT_EQ(record.at("state"), "link");
+  EXPECT_EQ(record.count("generation"), 0U);
+}
+
 TEST_F(KeyOperationsTest, ExplainsAnAliasByItsRecord) {
   Claim("summer", "maria");
   const Response response = client_.Ask("GET", std::string(kOrders) + "/summer");

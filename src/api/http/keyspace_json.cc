@@ -216,7 +216,8 @@ Json RecordJson(const KeyRow& row) {
   if (!row.instance.empty()) json["instance"] = row.instance;
   if (!row.owner.empty()) json["owner"] = row.owner;
   if (row.expires_at_ms != 0) json["expires_at"] = UtcText(row.expires_at_ms);
-  json["generation"] = std::to_string(row.generation);
+  // Of a link the field counts who followed it.
+  if (row.state != KeyState::kLink) json["generation"] = std::to_string(row.generation);
   return json;
 }
 

@@ -79,6 +79,26 @@ class TextMap {
   std::vector<std::pair<std::string_view, std::string>> pairs_;
 };
 
+// Clients turn a map of texts into a dictionary at once, a map in a map not all of them: so what
+// HTTP puts into objects stands here with the object's name in front where it could be mistaken.
+void AddBlock(const LedgerRow& block, TextMap& map) {
+  map.Add("block", block.block_id);
+  map.AddNumber("block_first", block.first);
+  map.AddNumber("block_count", block.count);
+  map.Add("block_state", std::string(BlockStateName(block.state)));
+  map.Add("instance", block.instance);
+  map.Add("reserved_at", UtcText(block.reserved_at_ms));
+}
+
+void AddRecord(const KeyRow& row, TextMap& map) {
+  map.Add("record_state", std::string(KeyStateName(row.state)));
+  map.Add("since", UtcText(row.since_ms));
+  if (!row.owner.empty()) map.Add("owner", row.owner);
+  if (row.expires_at_ms != 0) map.Add("expires_at", UtcText(row.expires_at_ms));
+  // Of a link the field counts who followed it.
+  if (row.state != KeyState::kLink) map.AddNumber("generation", row.generation);
+}
+
 TextMap Told(const mint::Explanation& told, std::string_view key) {
   TextMap map;
   map.Add("keyspace", told.keyspace);
@@ -90,15 +110,11 @@ TextMap Told(const mint::Explanation& told, std::string_view key) {
   if (told.time_ms) map.Add("time", UtcText(*told.time_ms));
   if (told.worker) map.AddNumber("worker", *told.worker);
   if (told.sequence) map.AddNumber("sequence", *told.sequence);
-  if (told.block) {
-    map.Add("block", told.block->block_id);
-    map.Add("instance", told.block->instance);
-    map.Add("reserved_at", UtcText(told.block->reserved_at_ms));
-  }
-  if (told.record) {
-    map.Add("since", UtcText(told.record->since_ms));
-    if (!told.record->owner.empty()) map.Add("owner", told.record->owner);
-  }
+  if (told.block) AddBlock(*told.block, map);
+  if (!told.record) return map;
+  AddRecord(*told.record, map);
+  // A link's key may have both: whose block it is from made the link, and no name comes twice.
+  if (!told.block && !told.record->instance.empty()) map.Add("instance", told.record->instance);
   return map;
 }
 

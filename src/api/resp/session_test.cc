@@ -19,8 +19,11 @@ namespace {
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::Not;
 using testing::StartsWith;
+
+constexpr const char* kTime = "20[0-9-]+T[0-9:]+\\.[0-9]+Z";
 
 class RespSessionTest : public testing::Test {
  protected:
@@ -224,6 +227,54 @@ TEST_F(RespSessionTest, KeysByName) {
   ASSERT_EQ(list.items.size(), 3U);
   EXPECT_EQ(list.items[0].type, RespType::kMap);
   EXPECT_EQ(ValueOf(list.items[0], "left").type, RespType::kBulk);
+}
+
+TEST_F(RespSessionTest, ExplainTellsTheBlockOfANumber) {
+  client_.Ask({"INCR", "orders"});
+  const RespValue told = client_.Ask({"KEYMILL.EXPLAIN", "orders", "1"});
+  EXPECT_EQ(ValueOf(told, "block_first").text, "1");
+  EXPECT_THAT(ValueOf(told, "block_count").text, MatchesRegex("[1-9][0-9]*"));
+  EXPECT_EQ(ValueOf(told, "block_state").text, "held");
+  EXPECT_THAT(ValueOf(told, "reserved_at").text, MatchesRegex(kTime));
+  for (const RespValue& each : told.items) EXPECT_EQ(each.type, RespType::kBulk);
+  for (const char* const name : {"block", "instance"}) EXPECT_NE(ValueOf(told, name).text, "");
+  for (const char* const name : {"record_state", "since", "generation", "owner", "expires_at"}) {
+    EXPECT_EQ(ValueOf(told, name).type, RespType::kNull) << name;
+  }
+}
+
+TEST_F(RespSessionTest, ExplainTellsTheRecordOfAKey) {
+  Recipe recipe = DefaultRecipe(Kind::kPool);
+  recipe.expires_s = 3'600;
+  server_.Create("codes", recipe);
+  const RespValue used =
+      client_.Ask({"KEYMILL.EXPLAIN", "codes", client_.Ask({"KEYMILL.MINT", "codes"}).text});
+  EXPECT_EQ(ValueOf(used, "state").text, "issued");
+  EXPECT_EQ(ValueOf(used, "record_state").text, "used");
+  EXPECT_NE(ValueOf(used, "instance").text, "");
+  EXPECT_THAT(ValueOf(used, "since").text, MatchesRegex(kTime));
+  EXPECT_THAT(ValueOf(used, "expires_at").text, MatchesRegex(kTime));
+  EXPECT_EQ(ValueOf(used, "generation").text, "0");
+  EXPECT_EQ(ValueOf(used, "generation").type, RespType::kBulk) << "never an integer";
+  EXPECT_EQ(ValueOf(used, "owner").type, RespType::kNull);
+  EXPECT_EQ(ValueOf(used, "block").type, RespType::kNull);
+
+  client_.Ask({"KEYMILL.CLAIM", "default", "spring", "OWNER", "maria"});
+  const RespValue claimed = client_.Ask({"KEYMILL.EXPLAIN", "default", "spring"});
+  EXPECT_EQ(ValueOf(claimed, "state").text, "alias");
+  EXPECT_EQ(ValueOf(claimed, "record_state").text, "alias");
+  EXPECT_EQ(ValueOf(claimed, "owner").text, "maria");
+  EXPECT_EQ(ValueOf(claimed, "expires_at").type, RespType::kNull);
+}
+
+// What counts a link's followers is no generation.
+TEST_F(RespSessionTest, ExplainTellsNoGenerationOfALink) {
+  const Status added = AddLink(server_.store().inner(), "orders", "leads");
+  ASSERT_TRUE(added.ok()) << added.message();
+  const RespValue told = client_.Ask({"KEYMILL.EXPLAIN", "orders", "leads"});
+  EXPECT_EQ(ValueOf(told, "record_state").text, "link");
+  EXPECT_THAT(ValueOf(told, "since").text, MatchesRegex(kTime));
+  EXPECT_EQ(ValueOf(told, "generation").type, RespType::kNull);
 }
 
 TEST_F(RespSessionTest, TransactionsRunAllAndTellEachFailure) {
