@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 # pylint: disable=wrong-import-position
 from keymill_process import DatabaseLock, Server, scaled
 from proof import ScenarioTest
-from scenario_claims import alias_boundary, racing_claims, urls_of
+from scenario_claims import alias_boundary, aliases_among_keys, racing_claims, urls_of
 from scenario_retries import idempotent_retry
 from store_fleet import built_stores, start_instances
 
@@ -172,6 +172,10 @@ class Scenarios(ScenarioTest):
 
     def test_no_alias_is_a_key(self):
         self.run_scenario(alias_boundary, tries=scaled(50_000, 16_000))
+
+    def test_no_alias_is_a_key_of_a_pool_or_a_content(self):
+        self.run_scenario(aliases_among_keys, store="sqlite", claims=400, keys=2_000,
+                          contents=1_500, seconds=60)
 
 
 class HangingStore(ScenarioTest):

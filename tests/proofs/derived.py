@@ -10,6 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 # pylint: disable=wrong-import-position
 from proof import prove, sized
-from scenario_derived import derived
+from scenario_derived import STORES, derived
 
-prove("derived", lambda checks, directory: derived(checks, directory, contents=sized(1200, 40)))
+prove("derived", lambda checks, directory: derived(checks, directory, stores=STORES,
+                                                   contents=sized(1200, 40)))

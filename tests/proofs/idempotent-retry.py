@@ -18,7 +18,7 @@ def idempotent_retries(checks, directory):
     return "; ".join(
         idempotent_retry(checks, make_folder(directory, f"on-{store}"), store=store,
                          instances=instances, requests=sized(1000, 20))
-        for store, instances in (("postgres", 2), ("sqlite", 1)))
+        for store, instances in (("postgres", 2), ("mariadb", 2), ("redis", 2), ("sqlite", 1)))
 
 
 prove("idempotent-retry", idempotent_retries)

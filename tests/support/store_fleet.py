@@ -1,6 +1,7 @@
 # Copyright (c) 2026 The Keymill Authors. See LICENSE.
 """Instances of Keymill on a server that keeps their store, for scenarios that run on all kinds."""
 
+import concurrent.futures
 import functools
 import json
 import subprocess
@@ -55,6 +56,17 @@ def start_instances(stack, directory, urls, env=None):
         stack.callback(server.kill)
         servers.append(server.launch())
     return [server.await_ready() for server in servers]
+
+
+def mint_at_once(test, directory, url, hosts=4):
+    """As many hosts as that open the store in the same moment, and each mints a key."""
+    folders = [make_folder(directory, f"at-once{number}") for number in range(hosts)]
+    with concurrent.futures.ThreadPoolExecutor(hosts) as pool:
+        done = list(pool.map(lambda folder: run_keymill("mint", "--store", url, cwd=folder),
+                             folders))
+    test.assertEqual([each.returncode for each in done], [0] * hosts,
+                     [each.stderr for each in done])
+    test.assertEqual(len({each.stdout for each in done}), hosts)
 
 
 def total(servers, metric, **labels):

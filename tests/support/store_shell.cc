@@ -9,6 +9,7 @@
 //   find KEYSPACE                              ID STATE NEXT REV
 //   reserve ID COUNT TIMELINE REV NEXT         FIRST COUNT REV NEXT
 //   agree TIMELINE
+//   patience SECONDS                           of every later call; 10 unless told
 
 #include <chrono>
 #include <cstdio>
@@ -33,9 +34,13 @@ std::string Failed(const Status& status) {
   return fmt::format("{} {}", CodeName(status.code()), status.message());
 }
 
-std::string Answer(Store& store, const Words& words) {
-  const auto deadline = SystemClock().Monotonic() + std::chrono::seconds(10);
+std::string Answer(Store& store, const Words& words, std::chrono::seconds& patience) {
+  const auto deadline = SystemClock().Monotonic() + patience;
   const std::string& call = words.at(0);
+  if (call == "patience") {
+    patience = std::chrono::seconds(std::stoul(words.at(1)));
+    return "ok";
+  }
   if (call == "identity") {
     const auto identity = store.Identity(deadline);
     if (!identity.ok()) return Failed(identity.status());
@@ -82,7 +87,8 @@ std::string Answer(Store& store, const Words& words) {
 }
 
 int Run(const std::string& url) {
-  const auto deadline = SystemClock().Monotonic() + std::chrono::seconds(10);
+  std::chrono::seconds patience(10);
+  const auto deadline = SystemClock().Monotonic() + patience;
   const auto place = embed::FindStore(url, "/");
   if (!place.ok()) {
     fmt::print("{}\n", Failed(place.status()));
@@ -100,7 +106,7 @@ int Run(const std::string& url) {
     for (std::string& word : words) {
       if (word == "-") word.clear();
     }
-    fmt::print("{}\n", Answer(**store, words));
+    fmt::print("{}\n", Answer(**store, words, patience));
     std::fflush(stdout);
   }
   return 0;
