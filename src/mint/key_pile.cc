@@ -46,8 +46,7 @@ keys::Written KeyPile::Take(std::uint32_t count, std::string_view after, char* o
 void KeyPile::GiveUpOld(MonotonicTime now, std::int64_t wall_ms) {
   for (std::size_t i = front_; i < stacks_.size(); ++i) {
     Stack& stack = stacks_[i];
-    const bool old = now >= stack.use_by.monotonic || wall_ms >= stack.use_by.wall_ms;
-    if (!old || !stack.HasAny()) continue;
+    if (!stack.use_by.IsOver(now, wall_ms) || !stack.HasAny()) continue;
     size_ -= (stack.text.size() - stack.next) / key_size_;
     stack.old = true;
     has_old_ = true;
@@ -79,6 +78,7 @@ std::vector<KeyPile::Batch> KeyPile::Clear() {
 
 KeyPile::Batch KeyPile::RestOf(const Stack& stack) const {
   Batch batch{.token = stack.token, .keys = {}, .use_by = stack.use_by};
+  if (stack.next > 0) batch.gone = stack.text.substr(0, key_size_);
   for (std::size_t at = stack.next; at < stack.text.size(); at += key_size_) {
     batch.keys.push_back(stack.text.substr(at, key_size_));
   }

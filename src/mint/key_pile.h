@@ -27,6 +27,10 @@ class KeyPile {
 
   // Until when the keys of a batch may leave, by two clocks, of which either may be wrong.
   struct UseBy {
+    [[nodiscard]] bool IsOver(MonotonicTime now, std::int64_t now_ms) const {
+      return now >= monotonic || now_ms >= wall_ms;
+    }
+
     MonotonicTime monotonic = MonotonicTime::max();
     std::int64_t wall_ms = INT64_MAX;
   };
@@ -34,6 +38,7 @@ class KeyPile {
     std::string token;
     std::vector<std::string> keys;
     UseBy use_by = {};
+    std::string gone = {};  // A key of it that has left before; "" when none has.
   };
   void Add(const Batch& batch);
 

@@ -79,6 +79,7 @@ TEST(KeyPileTest, WhatIsOldLeavesNoMoreAndCanBeGivenBackOnce) {
   ASSERT_EQ(old.size(), 1U);
   EXPECT_EQ(old[0].token, "1");
   EXPECT_EQ(old[0].keys, (std::vector<std::string>{"bb", "cc"}));
+  EXPECT_EQ(old[0].gone, "aa");
   EXPECT_TRUE(pile.TakeOld().empty());
   EXPECT_EQ(TakeFrom(pile, 1), "ee\n");
   EXPECT_EQ(pile.Newest()->key, "ff");
@@ -87,6 +88,7 @@ TEST(KeyPileTest, WhatIsOldLeavesNoMoreAndCanBeGivenBackOnce) {
   const auto rest = pile.Clear();
   ASSERT_EQ(rest.size(), 1U) << "a stop gives back what is old, too";
   EXPECT_EQ(rest[0].keys, std::vector<std::string>{"ff"});
+  EXPECT_EQ(rest[0].gone, "ee");
   EXPECT_TRUE(pile.TakeOld().empty());
 }
 

@@ -109,8 +109,7 @@ Result<bool> PoolKeyspace::ReturnOld(KeyRegister& keys) {
       token = batch.token;
       const std::size_t count = std::min(std::size_t{return_max_}, batch.keys.size());
       part.assign(batch.keys.end() - static_cast<std::ptrdiff_t>(count), batch.keys.end());
-      // That it is not ours any more is no sign of a store that went back.
-      if (newest_ && newest_->token == token) newest_.reset();
+      ForgetReturned(part, batch);
     }
     const Result<std::vector<KeyRow>> rows =
         keys.Change(*this,
@@ -131,6 +130,19 @@ Result<bool> PoolKeyspace::ReturnOld(KeyRegister& keys) {
   }
   const MutexLock lock(mu_);
   return !old_.empty();
+}
+
+// That a key which went back is not ours any more is no sign of a store that went back. One that
+// has left was marked at the same time, and stays ours.
+void PoolKeyspace::ForgetReturned(const std::vector<std::string>& keys,
+                                  const KeyPile::Batch& batch) {
+  if (!newest_ || newest_->token != batch.token) return;
+  if (std::find(keys.begin(), keys.end(), newest_->key) == keys.end()) return;
+  if (batch.gone.empty()) {
+    newest_.reset();
+  } else {
+    newest_->key = batch.gone;
+  }
 }
 
 Result<Explanation> PoolKeyspace::Explain(std::string_view key, WitnessedStore& /*store*/) {
@@ -259,8 +271,12 @@ PoolKeyspace::Refilled PoolKeyspace::Refill(const Supply& supply) {
   const MutexLock lock(mu_);
   available_ = upkeep_.available();
   if (served.dry && Ahead() == 0 && !HasKeys()) {
-    if (!upkeep_.makes_more()) return {.status = Exhausted()};
-    done.more = true;  // Others have taken what was made.
+    // Those that got too old here are the pool's, and come back to it with the store.
+    if (!old_.empty() && !returned.ok()) {
+      return {.status = {Code::kUnavailable, returned.status().message()}};
+    }
+    if (old_.empty() && !upkeep_.makes_more()) return {.status = Exhausted()};
+    done.more = true;  // Some will come back, or others have taken what was made.
   }
   return done;
 }
@@ -443,6 +459,10 @@ Result<std::string> PoolKeyspace::LostHold(const Supply& supply) {
     // under our token again. So they go back to nobody.
     blocks_burned_ += pile_.TakeOld().size() + old_.size();
     old_.clear();
+    if (unattested_ && unattested_->batch.use_by.IsOver(clock_.Monotonic(), clock_.WallMs())) {
+      ++blocks_burned_;
+      unattested_.reset();
+    }
     sample = pile_.Newest();
     if (unattested_) sample = {unattested_->batch.keys.back(), unattested_->batch.token};
     held = sample.has_value();

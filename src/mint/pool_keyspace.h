@@ -96,6 +96,9 @@ class PoolKeyspace final : public Keyspace {
   // What was given up goes back to the store, so much as others can wait for; whether there is
   // more. What the store does not take now is kept for the next time.
   Result<bool> ReturnOld(KeyRegister& keys);
+  // That these keys of the batch are ours is not looked for any more.
+  void ForgetReturned(const std::vector<std::string>& keys, const KeyPile::Batch& batch)
+      KEYMILL_REQUIRES(mu_);
   // W1: lets go of what was marked once the witness knows of it.
   Status Release(KeyRegister& keys);
   // Keys that need no other take to leave.

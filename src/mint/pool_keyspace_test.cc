@@ -233,6 +233,24 @@ TEST_F(PoolKeyspaceTest, WhatGotTooOldWaitsForAStoreThatIsAway) {
   EXPECT_TRUE(keyspace.Verdict().ok());
 }
 
+// All that the pool has lies here, too old to leave: it is on its way back, and not used up.
+TEST_F(PoolKeyspaceTest, APoolIsNotExhaustedWhileItsKeysAreOnTheirWayBack) {
+  const auto engine = StartShared();
+  Recipe recipe = Pool(Audit::kBatch);
+  recipe.expires_s = 60;
+  Keyspace& keyspace = MakePool(*engine, recipe, 50);
+  EXPECT_EQ(Get(*engine, keyspace, 1).size(), 1U);
+  ASSERT_EQ(keyspace.stats().ahead, 49U);
+  clock_.Advance(std::chrono::seconds(30));
+  faults_->change_keys.push_back({{Code::kDeadlineExceeded, "slow"}});
+  EXPECT_TRUE(Get(*engine, keyspace, 1).empty());
+  ASSERT_TRUE(faults_->change_keys.empty());
+  EXPECT_TRUE(keyspace.Verdict().ok()) << keyspace.Verdict().message();
+  EXPECT_EQ(keyspace.DeadlineVerdict().code(), Code::kUnavailable);
+  Later(*engine);
+  EXPECT_EQ(Get(*engine, keyspace, 1).size(), 1U);
+}
+
 TEST_F(PoolKeyspaceTest, WhatTheStoreCannotTakeBackInTimeGoesBackInParts) {
   const auto engine = StartShared(PoolOptionsOf(/*block_size=*/1'000));
   Recipe recipe = Pool(Audit::kBatch);

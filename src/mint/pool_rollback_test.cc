@@ -195,6 +195,29 @@ TEST_F(PoolRollbackTest, KeysThatAreNotItsOwnAnyMoreAreNoticedThoughTheStoreIsAh
   }
 }
 
+// S4: the same, when all that it holds was too old and went back before.
+TEST_F(PoolRollbackTest, AKeyThatHasLeftTellsWhenNothingIsHeldAnyMore) {
+  const auto engine = StartShared();
+  Recipe recipe = Pool(Audit::kBatch);
+  recipe.expires_s = 60;
+  Keyspace& keyspace = MakePool(*engine, recipe, 1'000);
+  const auto got = Get(*engine, keyspace, 1);
+  ASSERT_EQ(got.size(), 1U);
+  Later(*engine, std::chrono::seconds(30));
+  ASSERT_EQ(keyspace.stats().ahead, 0U);
+  ASSERT_EQ(CountOf(*engine, KeyState::kUsed), 1U);
+  const auto record = *memory_->FindKeyspace("k", clock_.Monotonic());
+  const auto forgotten = memory_->key_table()->ChangeKeys(
+      {.keyspace_id = record.id, .recipe_hash = record.recipe_hash, .witness = {}},
+      {.match = {.keys = got, .state = KeyState::kUsed}, .to = KeyState::kAvailable, .at_ms = 1},
+      clock_.Monotonic());
+  ASSERT_EQ(forgotten->rows.size(), 1U);
+  faults_->timeline = "another";
+  clock_.Advance(engine->options().watch_interval);
+  engine->StepForTest();
+  EXPECT_EQ(keyspace.Verdict().code(), Code::kQuarantined);
+}
+
 // A release that names no generation also ends a life in which nobody has had the key yet.
 TEST_F(PoolRollbackTest, AKeyThatItsFormerOwnerReleasesAgainIsNotLost) {
   Recipe recipe = Pool(Audit::kBatch);
@@ -231,6 +254,28 @@ TEST_F(PoolRollbackTest, WhatGotTooOldGoesBackToNobodyWhenTheStoreMayHaveForgott
   faults_->timeline = "another";
   for (int i = 0; i < 10; ++i) Later(*engine, std::chrono::seconds(1));
   EXPECT_TRUE(keyspace.Verdict().ok());
+  EXPECT_EQ(CountOf(*engine, KeyState::kUsed), 100 + keyspace.stats().ahead);
+  EXPECT_EQ(keyspace.stats().blocks_returned, 0U);
+  EXPECT_EQ(keyspace.stats().blocks_burned, 1U);
+}
+
+// The same, of keys that waited for the witness meanwhile.
+TEST_F(PoolRollbackTest, WhatTheWitnessLearnsOfTooLateGoesBackToNobody) {
+  const auto engine = StartFaulty(PoolOptionsOf(), OpenWitness());
+  Recipe recipe = Pool(Audit::kBatch);
+  recipe.expires_s = 60;
+  Keyspace& keyspace = MakePool(*engine, recipe, 1'000);
+  keyspace.Want();
+  std::filesystem::create_directory(data_dir() / "witness.new");  // Nobody can write there.
+  Later(*engine);
+  ASSERT_EQ(CountOf(*engine, KeyState::kUsed), 100U);
+  ASSERT_EQ(keyspace.stats().ahead, 0U);
+  clock_.Advance(std::chrono::seconds(30));
+  faults_->timeline = "another";
+  for (int i = 0; i < 10; ++i) Later(*engine, std::chrono::seconds(1));
+  std::filesystem::remove(data_dir() / "witness.new");
+  for (int i = 0; i < 10; ++i) Later(*engine, std::chrono::seconds(1));
+  EXPECT_TRUE(keyspace.Verdict().ok()) << keyspace.Verdict().message();
   EXPECT_EQ(CountOf(*engine, KeyState::kUsed), 100 + keyspace.stats().ahead);
   EXPECT_EQ(keyspace.stats().blocks_returned, 0U);
   EXPECT_EQ(keyspace.stats().blocks_burned, 1U);
