@@ -103,7 +103,9 @@ void keymill_close(keymill_mill* mill);
 // Words left out have the defaults of the kind; "" is shuffled, base62, length 7. keyspace.h
 // says what each word means.
 //   KEYMILL_INVALID_ARGUMENT     the name or the recipe cannot be.
-//   KEYMILL_FAILED_PRECONDITION  it exists with another recipe; the message says what differs.
+//   KEYMILL_FAILED_PRECONDITION  it exists with another recipe; the message says what differs. Or
+//   it
+//                                is a snowflake, and worker_id does not fit its layout.
 keymill_code keymill_create(keymill_mill* mill, const char* keyspace, const char* recipe);
 
 // Room for every key there can be, with its NUL.
@@ -115,7 +117,8 @@ keymill_code keymill_create(keymill_mill* mill, const char* keyspace, const char
 //   KEYMILL_EXHAUSTED         it has no keys left.
 //   KEYMILL_QUARANTINED       its store went back in time; an operator must look.
 //   KEYMILL_OVERLOADED        others use the worker id that was asked for, or every one; or too
-//                             many callers wait. Try again later.
+//                             many callers wait. Try again later. Or worker_id does not fit the
+//                             keyspace's layout; the message says so.
 //   KEYMILL_CLOCK_REGRESSED   of a snowflake: the clock went back, or is wrong; the message says
 //                             how.
 //   KEYMILL_UNAVAILABLE, KEYMILL_DEADLINE_EXCEEDED  no key could be had in time; try again.

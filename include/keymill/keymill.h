@@ -123,8 +123,9 @@ class Mill {
   //   kExhausted        it has no keys left.
   //   kQuarantined      its store went back in time; an operator must look.
   //   kOverloaded       others use the worker id that was asked for, or every one; or too many
-  //                     callers wait, or take the ids of every moment. Try again later.
-  //   kFailedPrecondition  of a snowflake: MillOptions::worker_id does not fit its layout.
+  //                     callers wait, or take the ids of every moment. Try again later. Or
+  //                     MillOptions::worker_id does not fit the keyspace's layout; the message
+  //                     says so, and only another mill can have its ids.
   //   kClockRegressed   of a snowflake: the clock went back, or is wrong; the message says how.
   //   kUnavailable, kDeadlineExceeded  no block could be had in time; try again.
   virtual Result<std::string> Next(std::string_view keyspace) = 0;

@@ -104,6 +104,10 @@ class EngineMill final : public Mill {
   Status Create(std::string_view keyspace, const Recipe& recipe) override {
     Result<mint::Engine*> engine = Engine();
     if (!engine.ok()) return engine.status();
+    // A worker id that does not fit is told to whoever makes the keyspace, not to who wants a key.
+    if (recipe.kind == Kind::kSnowflake) {
+      if (Status fits = (*engine)->CheckCreate(keyspace, recipe); !fits.ok()) return fits;
+    }
     return (*engine)->Create(keyspace, recipe).status();
   }
 

@@ -247,6 +247,18 @@ TEST_F(MillTest, AWorkerIdThatIsSetIsTheOneAndNoOther) {
   EXPECT_THAT(refused.status().message(), HasSubstr("worker id 17 is in use until"));
 }
 
+TEST_F(MillTest, AWorkerIdThatDoesNotFitIsToldToWhoMakesTheKeyspace) {
+  MillOptions options = Options();
+  options.worker_id = 8;
+  const auto mill = Open(options);
+  Recipe recipe = DefaultRecipe(Kind::kSnowflake);
+  recipe.layout.worker_bits = 3;
+  const Status refused = mill->Create("few", recipe);
+  EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("the largest that fits its layout is 7"));
+  EXPECT_EQ(mill->Next("few").code(), Code::kNotFound) << "it was not made";
+}
+
 TEST_F(MillTest, ThePodsOrdinalIsTakenWhereItIsFree) {
   ::setenv("POD_INDEX", "5", 1);
   const auto mill = Open(Options());

@@ -75,10 +75,9 @@ class WorkerLeases {
   // first of this instance, so that it is only had while plenty are free. `besides`: those that
   // this instance has already. What it returns is in the witness.
   // Errors: those of Store::Reserve, and
-  //   kOverloaded          the one that was asked for, or every one, is in use: it becomes free
-  //                        when its owner is gone.
-  //   kFailedPrecondition  the fixed one does not fit the layout: see CheckWorkerChoice.
-  //   kQuarantined         a line has vanished from the store: it went back.
+  //   kOverloaded   the one that was asked for, or every one, is in use: it becomes free when its
+  //                 owner is gone. Or the fixed one does not fit the layout: others serve it.
+  //   kQuarantined  a line has vanished from the store: it went back.
   Result<WorkerWindow> Take(const Supply& supply, std::uint64_t now, std::uint32_t ticks,
                             bool extra, const std::vector<std::uint32_t>& besides);
 
