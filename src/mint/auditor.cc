@@ -116,7 +116,10 @@ Status Engine::AuditKeyspaces() {
     if (asked.contains(each.keyspace_id)) continue;
     const auto found = by_id.find(each.keyspace_id);
     const KeyspaceRecord* const record = found != by_id.end() ? found->second : nullptr;
-    if (Status looked = AuditSighting(each, record, *records); !looked.ok()) failed = looked;
+    // One that fails is enough to know that the store is away; the others follow with the next
+    // look.
+    failed = AuditSighting(each, record, *records);
+    if (!failed.ok()) break;
   }
   if (!compare_) return failed;
   // Last, for it asks the store once for every block: who waits for our objection waits for a while

@@ -469,8 +469,10 @@ Status Engine::Mint(Keyspace& keyspace, std::uint64_t count, MonotonicTime deadl
     bool open KEYMILL_GUARDED_BY(mu) = false;
   };
   constexpr std::uint64_t kBatch = 512;
-  // Asked for only where numbers can be skipped: it takes a lock.
-  const bool skips = !keyspace.recipe().blocklist.empty();
+  // Asked for only where numbers can be skipped: it takes a lock. A snowflake skips the ids of a
+  // time, which goes by, and makes callers wait meanwhile.
+  const bool skips =
+      !keyspace.recipe().blocklist.empty() && keyspace.recipe().kind != Kind::kSnowflake;
   const auto skipped = [&]() -> std::uint64_t {
     if (!skips) return 0;
     const Keyspace::Stats stats = keyspace.stats();
