@@ -254,7 +254,9 @@ TEST_F(EngineRollbackTest, RecoverReopensAboveEverythingThatWasSeen) {
   const auto report = engine->Recover("k");
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_GT(report->next_after, last);
+  Reaudit(*engine);
   EXPECT_EQ(keyspace.Take(1).count, 0U) << "what was held before stays stopped";
+  EXPECT_EQ(keyspace.stats().state, KeyspaceState::kQuarantined) << "and monitoring sees it";
   engine->Close();
 
   engine = StartSqlite();

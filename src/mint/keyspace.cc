@@ -208,7 +208,9 @@ void Keyspace::Observe(const KeyspaceRecord& record) {
   {
     const MutexLock lock(mu_);
     next_ = std::max(next_, record.next);
-    state_ = record.state;
+    // What was stopped by a quarantine says so until this instance is started anew, although it may
+    // be open again for others.
+    if (!stopped_ || state_ != KeyspaceState::kQuarantined) state_ = record.state;
     if (stopped_) return;
     if (record.state == KeyspaceState::kSealed) {
       verdict_ =
