@@ -2,6 +2,7 @@
 //
 // The engine on a store that went back in time.
 
+#include <array>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -98,6 +99,34 @@ TEST_F(EngineRollbackTest, TheRegularLookQuarantinesItWhileTheReservoirStillLast
   EXPECT_EQ(keyspace.Take(1).count, 0U) << "what is held may be somebody else's by now";
   EXPECT_EQ(Record().state, KeyspaceState::kQuarantined);
   EXPECT_THAT(Record().reason, HasSubstr("went back"));
+}
+
+// A stop waits for the look, and each question to a store that is silent takes its whole timeout.
+TEST_F(EngineRollbackTest, ALookEndsWhenTheStoreFallsSilent) {
+  const std::array<const char*, 3> names = {"a", "b", "c"};
+  {
+    const auto before = StartSqlite();
+    for (const char* const name : names) {
+      MintNumbers(*before, Create(*before, Orders(), name), 10);
+    }
+    Backup();
+    for (const char* const name : names) {
+      MintNumbers(*before, Create(*before, Orders(), name), 700);
+    }
+  }
+  RestoreInPlace();
+  const auto engine =
+      Start(Options(), std::make_unique<FaultyStore>(OpenSqlite(), faults_), OpenWitness());
+  for (int i = 0; i < 3; ++i) faults_->give_back.push_back({{Code::kUnavailable, "silent"}});
+  Reaudit(*engine);
+  EXPECT_EQ(faults_->give_back.size(), 2U) << "asked once";
+  faults_->give_back.clear();
+  for (int i = 0; i < 3; ++i) Reaudit(*engine);
+  for (const char* const name : names) {
+    EXPECT_EQ(OpenSqlite()->FindKeyspace(name, clock_.Monotonic())->state,
+              KeyspaceState::kQuarantined)
+        << name;
+  }
 }
 
 // Between two looks at the store: the blocks that a stop gives back each move the revision
